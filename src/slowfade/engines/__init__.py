@@ -1,0 +1,74 @@
+"""How a recurrence is run over time, and the one function that chooses.
+
+``reference``  plain PyTorch: any device, any dtype, differentiable any number of times
+``cpu``        the C++ engine: the whole sequence in one call, float32 and float64 on the CPU
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from slowfade.engines import cpu, reference
+from slowfade.engines.reference import Step, Weights
+from slowfade.state import State
+
+__all__ = ["ENGINES", "Step", "Weights", "choose", "power_law"]
+
+ENGINES = ("auto", "reference", "cpu")
+
+
+def choose(engine: str, x: Tensor, *others: Tensor | None) -> str:
+    """The engine that will run these tensors. "auto" falls back to the reference and says so once, with the reason."""
+    if engine == "reference" or (engine == "auto" and x.device.type != "cpu"):
+        return "reference"
+    reason = cpu.why_not(x, *others)
+    if reason is None:
+        return "cpu"
+    if engine == "cpu":
+        raise RuntimeError(f"engine='cpu' cannot run here: {reason}")
+    if not torch.compiler.is_compiling():
+        say_once(f"slowfade runs on its reference engine, which is slower: {reason}")
+    return "reference"
+
+
+@cache
+def say_once(message: str) -> None:
+    warnings.warn(message, RuntimeWarning, stacklevel=4)
+
+
+def power_law(
+    engine: str,
+    x: Float[Tensor, "time batch inputs"],
+    dt: Float[Tensor, "time batch"] | None,
+    lengths: Int[Tensor, " batch"] | None,
+    state: State,
+    weights: Weights,
+    *,
+    epsilon: float,
+    coupled: bool,
+    reverse: bool = False,
+    batch_first: bool = False,
+) -> tuple[Float[Tensor, "time batch recurrent"], State]:
+    """Run one layer in one direction on the engine asked for; arguments as in :func:`slowfade.engines.reference.run`.
+
+    ``batch_first`` says how the output should lie in memory; its shape is time-major either way.
+    """
+    if choose(engine, x, dt, *state, *weights) == "cpu":
+        return cpu.power_law(
+            x,
+            dt,
+            lengths,
+            state,
+            weights,
+            epsilon=epsilon,
+            coupled=coupled,
+            reverse=reverse,
+            batch_first=batch_first,
+        )
+    kept, end = reference.run(x, dt, lengths, state, weights, epsilon=epsilon, coupled=coupled, reverse=reverse)
+    return kept["hidden"], end
