@@ -6,14 +6,12 @@
 
 from __future__ import annotations
 
-import warnings
-from functools import cache
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from slowfade.engines import cpu, reference
+from slowfade.engines.notices import say_once
 from slowfade.engines.reference import Step, Weights
 from slowfade.state import State
 
@@ -34,11 +32,6 @@ def choose(engine: str, x: Tensor, *others: Tensor | None) -> str:
     if not torch.compiler.is_compiling():
         say_once(f"slowfade runs on its reference engine, which is slower: {reason}")
     return "reference"
-
-
-@cache
-def say_once(message: str) -> None:
-    warnings.warn(message, RuntimeWarning, stacklevel=4)
 
 
 def power_law(

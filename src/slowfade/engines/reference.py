@@ -138,6 +138,38 @@ def run(
     return stacked, (hidden, cell, age)
 
 
+def lstm(
+    x: Float[Tensor, "time batch inputs"],
+    lengths: Int[Tensor, " batch"] | None,
+    h: Float[Tensor, "batch recurrent"],
+    c: Float[Tensor, "batch hidden"],
+    weight_ih: Float[Tensor, "gates_hidden inputs"],
+    weight_hh: Float[Tensor, "gates_hidden recurrent"],
+    bias: Float[Tensor, " gates_hidden"] | None = None,
+    weight_hr: Float[Tensor, "recurrent hidden"] | None = None,
+    *,
+    reverse: bool = False,
+) -> tuple[Float[Tensor, "time batch recurrent"], tuple[Tensor, Tensor]]:
+    """The LSTM with ``nn.LSTM``'s equations and gate order (input, forget, cell, output), both biases added up."""
+    steps, batch = x.shape[:2]
+    order = reversed_order(steps, batch, lengths, x.device) if reverse else None
+    if order is not None:
+        x = x.take_along_dim(order.unsqueeze(-1), dim=0)
+    from_input = F.linear(x, weight_ih, bias)
+    outputs = []
+    for t in range(steps):
+        i, f, g, o = (from_input[t] + F.linear(h, weight_hh)).chunk(4, dim=-1)
+        cell = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+        hidden = torch.sigmoid(o) * torch.tanh(cell)
+        if weight_hr is not None:
+            hidden = F.linear(hidden, weight_hr)
+        valid = torch.ones_like(h[:, :1], dtype=torch.bool) if lengths is None else (t < lengths).unsqueeze(-1)
+        h, c = torch.where(valid, hidden, h), torch.where(valid, cell, c)
+        outputs.append(torch.where(valid, hidden, 0.0))
+    output = torch.stack(outputs) if outputs else h.new_zeros(0, *h.shape)
+    return (output if order is None else output.take_along_dim(order.unsqueeze(-1), dim=0)), (h, c)
+
+
 def reversed_order(
     steps: int, batch: int, lengths: Int[Tensor, " batch"] | None, device: torch.device
 ) -> Int[Tensor, "time batch"]:
