@@ -165,38 +165,57 @@ class BackwardRun {
   }
 
   void gates(int64_t t, int64_t row0, int64_t begin, int64_t end, int64_t u0, int64_t u1, int slot) {
-    const Forward<T>& f = p_.forward;
     T* dbias = sums_ + slot * (G + 1) * units_ * W;
     for (int64_t u = u0; u < u1; ++u) {
-      const V unit = load(unit_ + u * W);
       V total[G + 1]{};
-      for (int64_t row = begin; row < end; ++row) {
-        const T* kept = f.kept + ((t * units_ + u) * s_.batch + row) * slots * W;
-        const T* kept_before = kept - units_ * s_.batch * slots * W;
-        V keep[Cell::kept], now[carried], before[carried], dstate[carried], dz[G], dunit, ddt;
-        for (int i = 0; i < Cell::kept; ++i) keep[i] = load(kept + i * W);
-        for (int i = 0; i < carried; ++i) {
-          now[i] = load(kept + (Cell::kept + i) * W);
-          before[i] = load(t > 0 ? kept_before + (Cell::kept + i) * W : start_[i].at(u, row));
-          dstate[i] = load(dstate_[i].at(u, row));
+      for (int64_t row = begin; row < end;)
+        if (end - row > 1) {
+          differentiate<rows_together>(t, row0, u, row, int(least(rows_together, end - row)), slot, u == u0, total);
+          row += rows_together;
+        } else {
+          differentiate<1>(t, row0, u, row++, 1, slot, u == u0, total);
         }
-        const V dh = projected() ? load(dunprojected_.at(u, row)) : dhidden(dh_, t, row, u);
-        const V h = Cell::backward(keep, now, before, unit, splat(interval(t, row)), f.constant, dh, dstate, dz, dunit, ddt);
-        for (int i = 0; i < carried; ++i) store(dstate_[i].at(u, row), dstate[i]);
-        for (int g = 0; g < G; ++g) {
-          store(dz_.at(g * units_ + u, row0 + row), dz[g]);
-          total[g] += dz[g];
-        }
-        total[G] += dunit;
-        if (projected()) store(unprojected_.at(u, row0 + row), h);
-        if (p_.ddt.data) {
-          T* sum = ddt_ + (slot * s_.batch + row) * W;
-          store(sum, u == u0 ? ddt : load(sum) + ddt);
-        }
-      }
       for (int g = 0; g <= G; ++g) {
         T* to = dbias + (g * units_ + u) * W;
         store(to, load(to) + total[g]);
+      }
+    }
+  }
+
+  // The cell's arithmetic for rows [first, first + count).
+  template <int Together>
+  void differentiate(int64_t t, int64_t row0, int64_t u, int64_t first, int count, int slot, bool first_unit, V* total) {
+    using Rows = Group<T, Together>;
+    const Forward<T>& f = p_.forward;
+    Rows keep[Cell::kept], now[carried], before[carried], dstate[carried], dt, dh, dz[G], dunit, ddt;
+    for (int i = 0; i < Together; ++i) {
+      // Past the last row that one is computed again, and not used.
+      const int64_t row = first + least(i, count - 1);
+      const T* kept = f.kept + ((t * units_ + u) * s_.batch + row) * slots * W;
+      const T* kept_before = kept - units_ * s_.batch * slots * W;
+      for (int j = 0; j < Cell::kept; ++j) keep[j].v[i] = load(kept + j * W);
+      for (int j = 0; j < carried; ++j) {
+        now[j].v[i] = load(kept + (Cell::kept + j) * W);
+        before[j].v[i] = load(t > 0 ? kept_before + (Cell::kept + j) * W : start_[j].at(u, row));
+        dstate[j].v[i] = load(dstate_[j].at(u, row));
+      }
+      dh.v[i] = projected() ? load(dunprojected_.at(u, row)) : dhidden(dh_, t, row, u);
+      dt.v[i] = splat(interval(t, row));
+    }
+    const Rows h =
+        Cell::backward(keep, now, before, Rows(load(unit_ + u * W)), dt, f.constant, dh, dstate, dz, dunit, ddt);
+    for (int i = 0; i < count; ++i) {
+      const int64_t row = first + i;
+      for (int j = 0; j < carried; ++j) store(dstate_[j].at(u, row), dstate[j].v[i]);
+      for (int g = 0; g < G; ++g) {
+        store(dz_.at(g * units_ + u, row0 + row), dz[g].v[i]);
+        total[g] += dz[g].v[i];
+      }
+      total[G] += dunit.v[i];
+      if (projected()) store(unprojected_.at(u, row0 + row), h.v[i]);
+      if (p_.ddt.data) {
+        T* sum = ddt_ + (slot * s_.batch + row) * W;
+        store(sum, first_unit ? ddt.v[i] : load(sum) + ddt.v[i]);
       }
     }
   }

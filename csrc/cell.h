@@ -1,6 +1,7 @@
 // What a cell brings to the engine: its own arithmetic, forward and backward, and nothing else.
 //
-// A cell is a struct with static members. T is float or double, V a vector of it: `width` neighbouring units of one row.
+// A cell is a struct with static members. T is float or double, V a group of vectors of it (simd.h): `width` neighbouring
+// units of each of a few rows.
 //
 //   gates      how many pre-activations a unit has; weight rows are blocks of H in this order
 //   kept       values the forward pass keeps for the backward one, beside the carried state
@@ -33,48 +34,51 @@ namespace slowfade::SLOWFADE_ISA {
 template <class T, bool Coupled>
 struct PowerLaw {
   using Scalar = T;
-  using V = Vec<T>;
   static constexpr int gates = Coupled ? 3 : 4, kept = gates, carried = 2;
 
+  template <class V>
   struct Gate {
     V keep, reset, ratio_minus_one, denominator, numerator, log_ratio, forget, minus_admit;
   };
 
   // The forget gate from the reset logit and the age before; the one place that knows it.
-  static Gate gate(V logit, V age, V power, V dt, T epsilon) {
-    Gate g;
+  template <class V>
+  static SLOWFADE_INLINE Gate<V> gate(const V& logit, const V& age, const V& power, const V& dt, T epsilon) {
+    Gate<V> g;
     // Past this bound the unit has reset entirely, and a larger exponential would only make infinity times zero.
-    const V e = exp<T>(at_most(logit, Exponential<T>::highest_normal - 8));
+    const V e = exp_within(between(logit, Exponential<T>::lowest, Exponential<T>::highest - 8)).exp;
     g.keep = 1 / (1 + e);
     g.reset = e * g.keep;
     g.numerator = g.keep * (age + 1) + epsilon;
     g.denominator = g.keep * (age + dt) + 1;
     const V inverse = 1 / g.denominator;
     g.ratio_minus_one = (epsilon - (g.reset + g.keep * dt)) * inverse;
-    g.log_ratio = log<T>(g.numerator * inverse, g.ratio_minus_one);
-    const ExpPair<T> f = exp_pair<T>(power * g.log_ratio);
+    g.log_ratio = log(g.numerator * inverse, g.ratio_minus_one);
+    const ExpPair<V> f = exp_pair(power * g.log_ratio);
     g.forget = f.exp;
     g.minus_admit = f.expm1;
     return g;
   }
 
-  static V forward(const V* z, V* state, V* keep, V power, V dt, T epsilon) {
-    const Gate g = gate(z[0], state[1], power, dt, epsilon);
-    const V output = sigmoid<T>(z[1]), candidate = tanh<T>(z[2]);
+  template <class V>
+  static SLOWFADE_INLINE V forward(const V* z, V* state, V* keep, const V& power, const V& dt, T epsilon) {
+    const Gate<V> g = gate<V>(z[0], state[1], power, dt, epsilon);
+    const V output = sigmoid(z[1]), candidate = tanh(z[2]);
     keep[0] = z[0];
     keep[1] = output;
     keep[2] = candidate;
     V input = -g.minus_admit;
-    if constexpr (!Coupled) keep[3] = input = sigmoid<T>(z[3]);
+    if constexpr (!Coupled) keep[3] = input = sigmoid(z[3]);
     state[0] = g.forget * state[0] + input * candidate;
     state[1] = g.keep * (state[1] + dt);
-    return output * tanh<T>(state[0]);
+    return output * tanh(state[0]);
   }
 
-  static V backward(const V* keep, const V* now, const V* before, V power, V dt, T epsilon, V dh, V* dstate, V* dz,
-                    V& dpower, V& ddt) {
-    const Gate g = gate(keep[0], before[1], power, dt, epsilon);
-    const V output = keep[1], candidate = keep[2], squashed = tanh<T>(now[0]);
+  template <class V>
+  static SLOWFADE_INLINE V backward(const V* keep, const V* now, const V* before, const V& power, const V& dt, T epsilon,
+                                    const V& dh, V* dstate, V* dz, V& dpower, V& ddt) {
+    const Gate<V> g = gate<V>(keep[0], before[1], power, dt, epsilon);
+    const V output = keep[1], candidate = keep[2], squashed = tanh(now[0]);
     const V dcell = dstate[0] + dh * output * (1 - squashed * squashed);
     dz[1] = dh * squashed * output * (1 - output);
     V dforget, input;
@@ -106,25 +110,27 @@ struct PowerLaw {
 template <class T>
 struct Lstm {
   using Scalar = T;
-  using V = Vec<T>;
   static constexpr int gates = 4, kept = 4, carried = 1;
 
-  static V forward(const V* z, V* state, V* keep, V, V, T) {
-    const V input = keep[0] = sigmoid<T>(z[0]), forget = keep[1] = sigmoid<T>(z[1]);
-    const V candidate = keep[2] = tanh<T>(z[2]), output = keep[3] = sigmoid<T>(z[3]);
+  template <class V>
+  static SLOWFADE_INLINE V forward(const V* z, V* state, V* keep, const V&, const V&, T) {
+    const V input = keep[0] = sigmoid(z[0]), forget = keep[1] = sigmoid(z[1]);
+    const V candidate = keep[2] = tanh(z[2]), output = keep[3] = sigmoid(z[3]);
     state[0] = forget * state[0] + input * candidate;
-    return output * tanh<T>(state[0]);
+    return output * tanh(state[0]);
   }
 
-  static V backward(const V* keep, const V* now, const V* before, V, V, T, V dh, V* dstate, V* dz, V& dunit, V& ddt) {
-    const V input = keep[0], forget = keep[1], candidate = keep[2], output = keep[3], squashed = tanh<T>(now[0]);
+  template <class V>
+  static SLOWFADE_INLINE V backward(const V* keep, const V* now, const V* before, const V&, const V&, T, const V& dh,
+                                    V* dstate, V* dz, V& dunit, V& ddt) {
+    const V input = keep[0], forget = keep[1], candidate = keep[2], output = keep[3], squashed = tanh(now[0]);
     const V dcell = dstate[0] + dh * output * (1 - squashed * squashed);
     dz[0] = dcell * candidate * input * (1 - input);
     dz[1] = dcell * before[0] * forget * (1 - forget);
     dz[2] = dcell * input * (1 - candidate * candidate);
     dz[3] = dh * squashed * output * (1 - output);
     dstate[0] = dcell * forget;
-    dunit = ddt = V{};
+    dunit = ddt = T(0);
     return output * squashed;
   }
 };

@@ -108,11 +108,8 @@ class ForwardRun {
   // Step t of rows [begin, end), unit blocks [u0, u1).
   void step(int64_t t, int64_t begin, int64_t end, int64_t u0, int64_t u1) {
     const Blocked<T>& h = h_[t & 1];
-    const Blocked<T>& h_next = p_.weights.hr ? unprojected_ : h_[(t + 1) & 1];
     for (int64_t u = u0; u < u1; ++u) {
       const T* weights = weights_.group(u);
-      const V unit = load(unit_ + u * W);
-      const int64_t left = s_.hidden - u * W;
       tiles<tile_rows<G>>(begin, end, [&](int64_t first, int rows) {
         alignas(64) T tile[8 * G * W];
         for (int r = 0; r < rows; ++r)
@@ -120,22 +117,41 @@ class ForwardRun {
         const auto product = multiply_for<T, G>(rows);
         product(x_.at(0, first), x_.block(), s_.inputs, weights, tile);
         product(h.at(0, first), h.block(), s_.recurrent, weights + s_.inputs * G * W, tile);
-        for (int r = 0; r < rows; ++r) {
-          const int64_t row = first + r;
-          V z[G], state[carried], kept[Cell::kept];
-          for (int g = 0; g < G; ++g) z[g] = load(tile + (r * G + g) * W);
-          for (int i = 0; i < carried; ++i) state[i] = load(state_[i].at(u, row));
-          const V value = Cell::forward(z, state, kept, unit, splat(interval(t, row)), p_.constant);
-          for (int i = 0; i < carried; ++i) store(state_[i].at(u, row), state[i]);
-          store(h_next.at(u, row), value);
-          if (!p_.weights.hr) store(output(t, row) + u * W, value, left);
-          if (p_.kept) {
-            T* to = p_.kept + ((t * units_ + u) * s_.batch + row) * slots * W;
-            for (int i = 0; i < Cell::kept; ++i) store(to + i * W, kept[i]);
-            for (int i = 0; i < carried; ++i) store(to + (Cell::kept + i) * W, state[i]);
+        for (int r = 0; r < rows;)
+          if (rows - r > 1) {
+            update<rows_together>(t, u, first, r, int(least(rows_together, rows - r)), tile);
+            r += rows_together;
+          } else {
+            update<1>(t, u, first, r++, 1, tile);
           }
-        }
       });
+    }
+  }
+
+  // The cell's arithmetic for `count` rows of a tile, from its r-th on; its pre-activations are in `tile`.
+  template <int Together>
+  void update(int64_t t, int64_t u, int64_t first, int r, int count, const T* tile) {
+    using V = Group<T, Together>;
+    const Blocked<T>& h_next = p_.weights.hr ? unprojected_ : h_[(t + 1) & 1];
+    V z[G], state[carried], kept[Cell::kept], dt;
+    for (int i = 0; i < Together; ++i) {
+      // Past the last row that one is computed again, and not stored.
+      const int local = r + int(least(i, count - 1));
+      for (int g = 0; g < G; ++g) z[g].v[i] = load(tile + (local * G + g) * W);
+      for (int j = 0; j < carried; ++j) state[j].v[i] = load(state_[j].at(u, first + local));
+      dt.v[i] = splat(interval(t, first + local));
+    }
+    const V value = Cell::forward(z, state, kept, V(load(unit_ + u * W)), dt, p_.constant);
+    for (int i = 0; i < count; ++i) {
+      const int64_t row = first + r + i;
+      for (int j = 0; j < carried; ++j) store(state_[j].at(u, row), state[j].v[i]);
+      store(h_next.at(u, row), value.v[i]);
+      if (!p_.weights.hr) store(output(t, row) + u * W, value.v[i], s_.hidden - u * W);
+      if (p_.kept) {
+        T* to = p_.kept + ((t * units_ + u) * s_.batch + row) * slots * W;
+        for (int j = 0; j < Cell::kept; ++j) store(to + j * W, kept[j].v[i]);
+        for (int j = 0; j < carried; ++j) store(to + (Cell::kept + j) * W, state[j].v[i]);
+      }
     }
   }
 

@@ -55,13 +55,13 @@ void backward(CellKind cell, const Backward<T>& problem, const Pool& pool, void*
 template <class T>
 void elementary(int function, const T* in, T* out, int64_t count) {
   for (int64_t i = 0; i < count; i += width<T>) {
-    const Vec<T> x = load(in + i, count - i);
-    const Vec<T> y = function == 0   ? exp<T>(x)
-                     : function == 1 ? exp_pair<T>(x).expm1
-                     : function == 2 ? log<T>(x, x - 1)
-                     : function == 3 ? tanh<T>(x)
-                                     : sigmoid<T>(x);
-    store(out + i, y, count - i);
+    const Group<T, 1> x = load(in + i, count - i);
+    const Group<T, 1> y = function == 0   ? exp_pair(x).exp
+                     : function == 1 ? exp_pair(x).expm1
+                     : function == 2 ? log(x, x - 1)
+                     : function == 3 ? tanh(x)
+                                     : sigmoid(x);
+    store(out + i, y.v[0], count - i);
   }
 }
 

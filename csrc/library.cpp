@@ -15,6 +15,10 @@
 #include <type_traits>
 #include <vector>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include "engine.h"
 
 namespace slowfade {
@@ -117,10 +121,24 @@ Rows<T> rows(const Tensor& tensor) {
   return {data<T>(tensor), tensor.stride(0), tensor.stride(1)};
 }
 
+// Fresh memory costs a trip into the kernel for every page at its first use, which for what a training step keeps is a
+// good part of the step. Ask for large pages.
+Tensor paged_largely(Tensor tensor) {
+#if defined(__linux__)
+  constexpr uintptr_t page = 2 << 20;
+  const auto begin = (reinterpret_cast<uintptr_t>(tensor.data_ptr()) + page - 1) / page * page;
+  const auto end = (reinterpret_cast<uintptr_t>(tensor.data_ptr()) + tensor.numel() * tensor.element_size()) / page * page;
+  if (end > begin) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+#endif
+  return tensor;
+}
+
+Tensor empty_like(const Tensor& x, std::vector<int64_t> shape) { return paged_largely(torch::stable::new_empty(x, shape)); }
+
 // (time, batch, width), lying in memory batch first where asked.
 Tensor sequence_like(const Tensor& x, int64_t steps, int64_t batch, int64_t columns, bool batch_first) {
-  if (!batch_first) return torch::stable::new_empty(x, {steps, batch, columns});
-  Tensor tensor = torch::stable::new_empty(x, {batch, steps, columns});
+  if (!batch_first) return empty_like(x, {steps, batch, columns});
+  Tensor tensor = empty_like(x, {batch, steps, columns});
   return torch::stable::transpose(tensor, 0, 1);
 }
 
@@ -202,7 +220,8 @@ struct Bound {
 };
 
 Tensor workspace(const Tensor& like, size_t bytes) {
-  return torch::stable::empty({int64_t(bytes / sizeof(double)) + 8}, ScalarType::Double, std::nullopt, like.device());
+  return paged_largely(
+      torch::stable::empty({int64_t(bytes / sizeof(double)) + 8}, ScalarType::Double, std::nullopt, like.device()));
 }
 void* aligned(const Tensor& tensor) {
   const auto address = reinterpret_cast<uintptr_t>(tensor.data_ptr());
@@ -219,15 +238,15 @@ std::vector<Tensor> run_forward(const Arguments& a, bool keep) {
   std::vector<Tensor> results;
   results.push_back(sequence_like(a.x, s.steps, s.batch, s.recurrent, a.batch_first));
   p.output = rows<T>(results.back());
-  results.push_back(torch::stable::new_empty(a.x, {s.batch, s.recurrent}));
+  results.push_back(empty_like(a.x, {s.batch, s.recurrent}));
   p.h_end = data<T>(results.back());
   for (size_t i = 0; i < a.carried.size(); ++i) {
-    results.push_back(torch::stable::new_empty(a.x, {s.batch, s.hidden}));
+    results.push_back(empty_like(a.x, {s.batch, s.hidden}));
     p.carried_end[i] = data<T>(results.back());
   }
   const int64_t values = kept_values(a.cell);
-  results.push_back(keep ? torch::stable::new_empty(a.x, {s.steps, s.batch, values, padded})
-                         : torch::stable::new_empty(a.x, {0}));
+  results.push_back(keep ? empty_like(a.x, {s.steps, s.batch, values, padded})
+                         : empty_like(a.x, {0}));
   p.kept = keep ? data<T>(results.back()) : nullptr;
   const Pool threads = pool();
   const Tensor memory = workspace(a.x, kernels<T>().forward_bytes(a.cell, p, threads));
@@ -262,16 +281,16 @@ std::vector<Tensor> run_backward(const Arguments& a, const Tensor& output, const
 
   std::vector<Tensor> results;
   auto make = [&](int bit, bool exists, auto&& create) -> Tensor& {
-    results.push_back(exists && (wanted >> bit & 1) ? create() : torch::stable::new_empty(a.x, {0}));
+    results.push_back(exists && (wanted >> bit & 1) ? create() : empty_like(a.x, {0}));
     return results.back();
   };
   auto made = [&](int bit, bool exists, std::vector<int64_t> shape) -> T* {
-    Tensor& t = make(bit, exists, [&] { return torch::stable::new_empty(a.x, shape); });
+    Tensor& t = make(bit, exists, [&] { return empty_like(a.x, shape); });
     return exists && (wanted >> bit & 1) ? data<T>(t) : nullptr;
   };
   const Tensor& dx = make(want_x, true, [&] { return sequence_like(a.x, s.steps, s.batch, s.inputs, a.batch_first); });
   if (wanted >> want_x & 1) p.dx = rows<T>(dx);
-  const Tensor& ddt = make(want_dt, a.dt.has_value(), [&] { return torch::stable::new_empty(a.x, {s.steps, s.batch}); });
+  const Tensor& ddt = make(want_dt, a.dt.has_value(), [&] { return empty_like(a.x, {s.steps, s.batch}); });
   if (a.dt && (wanted >> want_dt & 1)) p.ddt = rows<T>(ddt);
   const int64_t gates = a.hh.size(0);
   p.dh = made(want_h, true, {s.batch, s.recurrent});

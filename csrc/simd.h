@@ -8,6 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 #if defined(__AVX512F__)
 #define SLOWFADE_ISA avx512
 #define SLOWFADE_VECTOR_BYTES 64
@@ -25,6 +29,9 @@
 #define SLOWFADE_VECTOR_BYTES 16
 #define SLOWFADE_REGISTERS 16
 #endif
+
+// Cells and their functions must melt into the loops that call them, or every vector takes a trip through memory.
+#define SLOWFADE_INLINE inline __attribute__((always_inline))
 
 namespace slowfade::SLOWFADE_ISA {
 
@@ -93,14 +100,76 @@ inline T sum(Vec<T> value) {
   return total;
 }
 
-// Neither of these takes a NaN away.
-template <class V, class T>
-inline V at_most(V x, T bound) {
-  return x > bound ? V{} + bound : x;
+// The lesser or greater of two; the second where either is NaN. Compilers do not find the instruction by themselves.
+#if defined(__AVX512F__)
+inline Vec<float> lesser(Vec<float> a, Vec<float> b) { return (Vec<float>)_mm512_min_ps(a, b); }
+inline Vec<float> greater(Vec<float> a, Vec<float> b) { return (Vec<float>)_mm512_max_ps(a, b); }
+inline Vec<double> lesser(Vec<double> a, Vec<double> b) { return (Vec<double>)_mm512_min_pd(a, b); }
+inline Vec<double> greater(Vec<double> a, Vec<double> b) { return (Vec<double>)_mm512_max_pd(a, b); }
+#elif defined(__AVX2__)
+inline Vec<float> lesser(Vec<float> a, Vec<float> b) { return (Vec<float>)_mm256_min_ps(a, b); }
+inline Vec<float> greater(Vec<float> a, Vec<float> b) { return (Vec<float>)_mm256_max_ps(a, b); }
+inline Vec<double> lesser(Vec<double> a, Vec<double> b) { return (Vec<double>)_mm256_min_pd(a, b); }
+inline Vec<double> greater(Vec<double> a, Vec<double> b) { return (Vec<double>)_mm256_max_pd(a, b); }
+#else
+template <class V>
+inline V lesser(V a, V b) {
+  return a < b ? a : b;
 }
-template <class V, class T>
-inline V at_least(V x, T bound) {
-  return x < bound ? V{} + bound : x;
+template <class V>
+inline V greater(V a, V b) {
+  return a > b ? a : b;
+}
+#endif
+
+// ---- groups: the same units of several rows, treated alike
+//
+// A cell's arithmetic is one long chain of dependent operations. Working on several rows at once, operation by operation,
+// keeps the machine busy while each chain waits for itself.
+
+constexpr int rows_together = SLOWFADE_REGISTERS >= 32 ? 4 : 2;
+
+template <class T, int Rows>
+struct Group {
+  using Scalar = T;
+  static constexpr int rows = Rows;
+  Vec<T> v[rows];
+
+  Group() = default;
+  Group(T value) : Group(splat(value)) {}
+  Group(Vec<T> value) {
+    for (auto& row : v) row = value;
+  }
+
+#define SLOWFADE_OPERATOR(op)                                        \
+  friend SLOWFADE_INLINE Group operator op(const Group& a, const Group& b) {  \
+    Group result;                                                    \
+    for (int i = 0; i < rows; ++i) result.v[i] = a.v[i] op b.v[i];   \
+    return result;                                                   \
+  }
+  SLOWFADE_OPERATOR(+)
+  SLOWFADE_OPERATOR(-)
+  SLOWFADE_OPERATOR(*)
+  SLOWFADE_OPERATOR(/)
+#undef SLOWFADE_OPERATOR
+  friend SLOWFADE_INLINE Group operator-(const Group& a) { return a.map([](Vec<T> x) { return -x; }); }
+
+  template <class F>
+  SLOWFADE_INLINE Group map(const F& f) const {
+    Group result;
+    for (int i = 0; i < rows; ++i) result.v[i] = f(v[i]);
+    return result;
+  }
+};
+
+// Neither of these takes a NaN away.
+template <class T, int R>
+SLOWFADE_INLINE Group<T, R> at_most(const Group<T, R>& x, typename Group<T, R>::Scalar bound) {
+  return x.map([=](Vec<T> v) { return lesser(splat(bound), v); });
+}
+template <class T, int R>
+SLOWFADE_INLINE Group<T, R> between(const Group<T, R>& x, typename Group<T, R>::Scalar low, typename Group<T, R>::Scalar high) {
+  return x.map([=](Vec<T> v) { return greater(splat(low), lesser(splat(high), v)); });
 }
 
 // ---- elementary functions: a few ulp over the whole range, NaN in NaN out; tests/engines/test_cpu_math.py measures them
@@ -113,8 +182,7 @@ struct Exponential<float> {
   static constexpr float log2e = 1.44269504f, ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
   static constexpr float magic = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer, kept in the low bits
   static constexpr int mantissa = 23, bias = 127, terms = 7;
-  static constexpr float lowest = -104.0f, highest = 89.0f;           // beyond, exp is 0 or infinite
-  static constexpr float lowest_normal = -87.0f, highest_normal = 88.0f;
+  static constexpr float lowest = -87.0f, highest = 88.73f;  // where exp is normal; at the highest it is infinite already
   static constexpr float tanh_is_one = 9.02f;
 };
 
@@ -123,100 +191,81 @@ struct Exponential<double> {
   static constexpr double log2e = 1.4426950408889634, ln2_high = 0.693145751953125, ln2_low = 1.42860682030941723e-6;
   static constexpr double magic = 6755399441055744.0;
   static constexpr int mantissa = 52, bias = 1023, terms = 13;
-  static constexpr double lowest = -746.0, highest = 710.0;
-  static constexpr double lowest_normal = -707.0, highest_normal = 709.0;
+  static constexpr double lowest = -707.0, highest = 709.79;
   static constexpr double tanh_is_one = 19.1;
 };
 
-// x = n log 2 + r with |r| <= log(2) / 2: gives n and exp(r) - 1.
-template <class T>
-struct Reduced {
-  Int<T> n;
-  Vec<T> expm1;
+template <class V>
+struct ExpPair {
+  V exp, expm1;
 };
 
-template <class T>
-inline Reduced<T> reduce(Vec<T> x) {
+// exp(x) and exp(x) - 1, both to full relative accuracy, for x in [lowest, highest].
+template <class T, int R>
+SLOWFADE_INLINE ExpPair<Group<T, R>> exp_within(const Group<T, R>& x) {
   using E = Exponential<T>;
-  const Vec<T> shifted = x * E::log2e + E::magic;
-  const Vec<T> count = shifted - E::magic;
-  const Vec<T> r = (x - count * E::ln2_high) - count * E::ln2_low;
-  // Taylor's series: 1/2 + r/6 + ... is cut where its next term is below the last bit.
+  // x = n log 2 + r with |r| <= log(2) / 2
+  const Group<T, R> shifted = x * E::log2e + E::magic;
+  const Group<T, R> n = shifted - E::magic;
+  const Group<T, R> r = (x - n * E::ln2_high) - n * E::ln2_low;
+  // exp(r) - 1 by Taylor's series, cut where its next term is below the last bit.
   T factorial = 1;
   for (int i = 2; i <= E::terms; ++i) factorial *= T(i);
-  Vec<T> series = splat<T>(1 / factorial);
+  Group<T, R> series = 1 / factorial;
 #pragma GCC unroll 16
   for (int i = E::terms; i > 2; --i) {
     factorial /= T(i);
     series = series * r + 1 / factorial;
   }
-  return {(Int<T>)shifted - (Int<T>)splat<T>(E::magic), r + r * r * series};
+  const Group<T, R> expm1 = r + r * r * series;
+  const Group<T, R> scale = shifted.map([](Vec<T> count) {
+    using Bits = typename Lanes<T>::Bits;
+    return (Vec<T>)(((Int<T>)count - ((Int<T>)splat(E::magic) - Bits(E::bias))) << E::mantissa);
+  });
+  return {scale * expm1 + scale, scale * expm1 + (scale - 1)};
 }
 
-template <class T>
-inline Vec<T> power_of_two(Int<T> n) {
+template <class T, int R>
+SLOWFADE_INLINE ExpPair<Group<T, R>> exp_pair(const Group<T, R>& x) {
+  return exp_within(between(x, Exponential<T>::lowest, Exponential<T>::highest));
+}
+
+template <class T, int R>
+SLOWFADE_INLINE Group<T, R> sigmoid(const Group<T, R>& x) {
+  return 1 / (1 + exp_pair(-x).exp);
+}
+
+template <class T, int R>
+SLOWFADE_INLINE Group<T, R> tanh(const Group<T, R>& x) {
   using E = Exponential<T>;
-  return (Vec<T>)((n + typename Lanes<T>::Bits(E::bias)) << E::mantissa);
-}
-
-template <class T>
-inline Vec<T> exp(Vec<T> x) {
-  using E = Exponential<T>;
-  x = at_least(at_most(x, E::highest), E::lowest);
-  const Reduced<T> part = reduce<T>(x);
-  // In two halves, so that the last powers before overflow and the subnormals come out right.
-  const Int<T> half = part.n >> 1;
-  return (1 + part.expm1) * power_of_two<T>(half) * power_of_two<T>(part.n - half);
-}
-
-template <class T>
-struct ExpPair {
-  Vec<T> exp, expm1;
-};
-
-// exp(x) and exp(x) - 1, both to full relative accuracy.
-template <class T>
-inline ExpPair<T> exp_pair(Vec<T> x) {
-  using E = Exponential<T>;
-  x = at_least(at_most(x, E::highest_normal), E::lowest_normal);
-  const Reduced<T> part = reduce<T>(x);
-  const Vec<T> scale = power_of_two<T>(part.n);
-  return {scale * part.expm1 + scale, scale * part.expm1 + (scale - 1)};
-}
-
-template <class T>
-inline Vec<T> sigmoid(Vec<T> x) {
-  return 1 / (1 + exp<T>(-x));
-}
-
-template <class T>
-inline Vec<T> tanh(Vec<T> x) {
-  using E = Exponential<T>;
-  const Vec<T> bounded = at_least(at_most(x, E::tanh_is_one), -E::tanh_is_one);
-  const Vec<T> t = exp_pair<T>(bounded + bounded).expm1;
+  const Group<T, R> bounded = between(x, -E::tanh_is_one, E::tanh_is_one);
+  const Group<T, R> t = exp_within(bounded + bounded).expm1;
   return t / (t + 2);
 }
 
 // log(x) for a positive normal x, given x - 1 as well. Where x is nearly 1 that difference decides, so a caller who
 // knows it better than the rounding of x gets a logarithm as good as log1p's.
-template <class T>
-inline Vec<T> log(Vec<T> x, Vec<T> x_minus_one) {
+template <class T, int R>
+SLOWFADE_INLINE Group<T, R> log(const Group<T, R>& x, const Group<T, R>& x_minus_one) {
   using E = Exponential<T>;
-  using Bits = typename Lanes<T>::Bits;
-  const Vec<T> root_half = splat<T>(T(0.70710678118654752));
-  const Int<T> exponent = ((Int<T>)x - (Int<T>)root_half) >> E::mantissa;
-  const Vec<T> scaled = (Vec<T>)((Int<T>)x - (exponent << E::mantissa));
-  const Vec<T> f = exponent == Bits(0) ? x_minus_one : scaled - 1;
+  const Int<T> root_half = (Int<T>)splat(T(0.70710678118654752));
+  Group<T, R> exponent, f;
+  for (int i = 0; i < R; ++i) {
+    const Int<T> bits = (Int<T>)x.v[i], n = (bits - root_half) >> E::mantissa;
+    const Vec<T> scaled = (Vec<T>)(bits - (n << E::mantissa));
+    f.v[i] = n == 0 ? x_minus_one.v[i] : scaled - 1;
+    exponent.v[i] = __builtin_convertvector(n, Vec<T>);
+  }
   // log(1 + f) = 2 artanh(f / (2 + f))
-  const Vec<T> s = f / (2 + f), z = s * s;
+  const Group<T, R> s = f / (2 + f), z = s * s;
   constexpr int last = sizeof(T) == 4 ? 9 : 21;
-  Vec<T> series = splat<T>(T(1) / last);
+  Group<T, R> series = T(1) / last;
 #pragma GCC unroll 16
   for (int i = last - 2; i > 1; i -= 2) series = series * z + T(1) / i;
-  const Vec<T> log1p = 2 * s + 2 * s * z * series;
-  const Vec<T> whole = __builtin_convertvector(exponent, Vec<T>);
-  const Vec<T> result = whole * E::ln2_high + (whole * E::ln2_low + log1p);
-  return x < T(__builtin_inf()) ? result : x;
+  const Group<T, R> log1p = 2 * s + 2 * s * z * series;
+  Group<T, R> result = exponent * E::ln2_high + (exponent * E::ln2_low + log1p);
+  for (int i = 0; i < R; ++i) result.v[i] = x.v[i] < T(__builtin_inf()) ? result.v[i] : x.v[i];
+  return result;
 }
 
 }  // namespace slowfade::SLOWFADE_ISA
