@@ -1,0 +1,78 @@
+"""``slowfade doctor``: what this machine can run, and why not the rest. Needs the core install only."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import torch
+
+import slowfade
+from slowfade.engines import cpu
+
+#: What comes with the extras, and what it is for.
+OPTIONAL = {
+    "lightning": "training",
+    "safetensors": "training",
+    "tyro": "the command line",
+    "rich": "the command line",
+    "pooch": "data sets",
+    "scipy": "statistics",
+    "matplotlib": "figures",
+    "plotly": "the explorer",
+    "jinja2": "the report",
+    "ray": "many machines",
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Print the report; the exit status is 1 where the fast engine cannot run."""
+    if arguments:
+        print("usage: slowfade doctor\n\nSays what this machine can run, and why not the rest.")
+        return 0 if arguments[0] in ("-h", "--help") else 2
+    missing = cpu.why_not(torch.empty(0))
+    print(report(missing))
+    return 0 if missing is None else 1
+
+
+def report(missing: str | None) -> str:
+    """The whole report; ``missing`` is why the C++ engine cannot run."""
+    lines = [
+        f"slowfade {slowfade.__version__}",
+        f"Python   {platform.python_version()} on {platform.system()} {platform.machine()}, {processor()}",
+        f"PyTorch  {torch.__version__}, {torch.get_num_threads()} threads of {os.cpu_count()} cores",
+        "",
+        "engines",
+        "  reference  runs: plain PyTorch, any device",
+        f"  cpu        {engine_line(missing)}",
+        "",
+        "the laboratory (pip install 'slowfade[lab]', for Ray 'slowfade[cluster]')",
+        *(f"  {name:12}{installed(name) or 'not installed: ' + use}" for name, use in OPTIONAL.items()),
+    ]
+    return "\n".join(lines)
+
+
+def engine_line(missing: str | None) -> str:
+    if missing is not None:
+        return f"does not run: {missing}"
+    others = [name for name in cpu.variants() if name != cpu.variant()]
+    return f"runs: C++, {cpu.variant()}" + (f" (SLOWFADE_ISA can force {' or '.join(others)})" if others else "")
+
+
+def processor() -> str:
+    """The processor's name, where the system tells it."""
+    if sys.platform == "linux":
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or "unknown processor"
+
+
+def installed(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
