@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -82,9 +82,17 @@ class Settings(NamedTuple):
     best: str = "loss"
     """The validation measure that picks the best epoch; the highest, but for ``loss`` the lowest."""
     solved: float | None = None
-    """Training stops early once the validation measure ``best`` (an accuracy) has come this far."""
+    """Training stops early once the validation measure ``solved_by`` (an accuracy) has come this far."""
+    solved_by: str | None = None
+    """``None`` is the measure ``best``."""
     core_options: Mapping[str, Mapping[str, object]] = MappingProxyType({})
     """Options a network takes on this task unless told otherwise: ``{"chrono": {"t_max": 300}}``."""
+    core_settings: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    """What is set otherwise for one network: ``{"powerlaw": {"hidden_size": 154}}``."""
+
+    def for_core(self, core: str) -> Settings:
+        """The settings for one network."""
+        return self._replace(**self.core_settings.get(core, {}))
 
 
 @dataclass(frozen=True)
