@@ -11,10 +11,7 @@ from hypothesis import settings
 
 # Before anything imports slowfade: from here on every annotated shape of these modules is checked at run time.
 jaxtyping.install_import_hook(
-    [
-        f"slowfade.{name}"
-        for name in ("cell", "checks", "engines", "gate", "layer", "parameters", "sequences", "state")
-    ],
+    [f"slowfade.{name}" for name in ("cell", "checks", "engines", "gate", "layer", "parameters", "sequences", "state")],
     "beartype.beartype",
 )
 

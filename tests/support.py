@@ -11,14 +11,12 @@ from typing import Any
 
 import pytest
 import torch
-from slowfade.engines import cpu
 from torch import Tensor
 
-ENGINES = [
-    "reference",
-    pytest.param("cpu", marks=pytest.mark.skipif(not cpu.variants(), reason="the C++ engine was not built")),
-]
-needs_cpu_engine = ENGINES[1].marks
+from slowfade.engines import cpu
+
+needs_cpu_engine = pytest.mark.skipif(not cpu.variants(), reason="the C++ engine was not built")
+ENGINES = ["reference", pytest.param("cpu", marks=needs_cpu_engine)]
 
 #: Relative error that a long chain of roundings may add up to.
 ROUNDING = {torch.float32: 2e-5, torch.float64: 1e-12}

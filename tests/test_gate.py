@@ -6,8 +6,9 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from paper import forget_gate
 from slowfade import elapsed, gate
 from support import assert_close, rms_ratio
@@ -100,6 +101,7 @@ def test_open_reset_forgets_all(power: float) -> None:
         assert opened.age.item() == 0
 
 
+@settings(max_examples=200)
 @given(
     logit=st.floats(-1e4, 1e4),
     age=st.floats(0, 1e12),

@@ -45,7 +45,7 @@ class Sequences(NamedTuple):
             return values.squeeze(2)
         return values.transpose(1, 2) if self.batch_first else values
 
-    def arrange_state(self, part: Float[Tensor, "layers batch features"]) -> Tensor:
+    def arrange_state(self, part: Float[Tensor, "layers *batch features"]) -> Tensor:
         """The inverse of :meth:`restore_state`."""
         if self.packed is not None and self.packed.sorted_indices is not None:
             return part.index_select(1, self.packed.sorted_indices)
@@ -147,6 +147,8 @@ def _normalise_lengths(
     if not batched:
         raise RuntimeError("lengths go with batched input; x is unbatched")
     counts = torch.as_tensor(lengths, device=device)
+    if counts.numel() == 0 and not isinstance(lengths, Tensor):
+        counts = counts.long()  # an empty list has no type of its own
     if counts.is_floating_point() or counts.is_complex() or counts.dtype == torch.bool:
         raise TypeError(f"lengths should be integers, got {counts.dtype}")
     if counts.shape != (batch,):

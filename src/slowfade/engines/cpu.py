@@ -225,9 +225,9 @@ def _register(
         # Views, so that the derivatives are partial ones even where one input was computed from another.
         given = {key: tensor.view_as(tensor) if key in wanted else tensor for key, tensor in given.items()}
         outputs = recompute(given, options)
-        used = [(out, grad) for out, grad in zip(outputs, outside, strict=True) if grad is not None]
+        used, weights = zip(*((o, g) for o, g in zip(outputs, outside, strict=True) if g is not None), strict=True)
         inputs = [given[tensor] for tensor in wanted]
-        found = torch.autograd.grad(*zip(*used, strict=True), create_graph=True, allow_unused=True, inputs=inputs)
+        found = torch.autograd.grad(used, inputs, weights, create_graph=True, allow_unused=True)
         return dict(zip(wanted, found, strict=True))
 
     torch.library.register_fake(operator, shapes)
