@@ -13,6 +13,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from slowfade.tasks.options import known_choices
+
 Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
 
@@ -34,11 +36,15 @@ class Measure(NamedTuple):
     """A mean that can be continued over batches and processes: a sum and how many it sums."""
 
     total: Tensor
-    count: Tensor
+    count: Tensor  # type: ignore[assignment]
 
-    def __add__(self, other: tuple[object, ...]) -> Measure:
-        total, count = other
-        return Measure(self.total + total, self.count + count)
+    @classmethod
+    def of(cls, values: Tensor) -> Measure:
+        """The mean of all these values."""
+        return cls(values.sum(), torch.full((), values.numel(), device=values.device))
+
+    def __add__(self, other: Measure) -> Measure:  # type: ignore[override]
+        return Measure(self.total + other.total, self.count + other.count)
 
     @property
     def mean(self) -> Tensor:
@@ -48,7 +54,7 @@ class Measure(NamedTuple):
 class Symbols(NamedTuple):
     """Inputs are symbols: one-hot, or a learned embedding ``width`` wide."""
 
-    count: int
+    count: int  # type: ignore[assignment]
     width: int | None = None
 
 
@@ -107,6 +113,9 @@ class Task(ABC):
     """A prediction at every step, or one after the last valid step."""
     carries_state: ClassVar[bool] = False
     """Consecutive batches continue the same sequences: truncated backpropagation with the state carried on."""
+
+    def __post_init__(self) -> None:
+        known_choices(self)
 
     @property
     @abstractmethod
