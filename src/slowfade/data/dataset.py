@@ -1,0 +1,77 @@
+"""What a data set is: where it comes from, the forms people have it in, how it is parsed, how one knows it is genuine."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from slowfade.data.store import Parsed
+
+T = TypeVar("T")
+
+
+class Remote(NamedTuple):
+    """A file to download: the same bytes at several addresses."""
+
+    file: str
+    size: int
+    sha256: str
+    urls: tuple[str, ...]
+
+
+#: The files that together hold a data set; each with the names it goes by, the likelier first.
+Form = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Dataset(Generic[T]):
+    name: str
+    title: str
+    terms: str
+    """Who may use it, and for what."""
+    forms: tuple[Form, ...]
+    """In order of preference. A name may be that of a folder."""
+    downloads: tuple[Remote, ...]
+    parse: Callable[[Sequence[Path]], Parsed]
+    view: Callable[[Parsed], T]
+    """What ``load`` returns, from the parsed arrays."""
+    genuine: Mapping[str, Any] = field(default_factory=dict)
+    """The facts of the published data set."""
+
+    def differences(self, parsed: Parsed) -> str:
+        """How a parsed data set differs from the published one: empty if it does not."""
+        return ", ".join(
+            f"{fact} {parsed.facts.get(fact)} instead of {value}"
+            for fact, value in self.genuine.items()
+            if parsed.facts.get(fact) != value
+        )
+
+
+def find(folder: Path, forms: Sequence[Form]) -> Iterator[tuple[Path, ...]]:
+    """Where a data set lies in a folder or below it: every place, better forms first, shallow places first."""
+    places = _places(folder, {name for form in forms for part in form for name in part})
+    for form in forms:
+        for first in (path for name in form[0] for path in places[name]):
+            others = [_nearest(places, part, first.parent) for part in form[1:]]
+            if None not in others:
+                yield (first, *[path for path in others if path is not None])
+
+
+def _places(folder: Path, names: set[str]) -> dict[str, list[Path]]:
+    places: dict[str, list[Path]] = defaultdict(list)
+    for parent, folders, files in os.walk(folder):
+        for name in names.intersection((*folders, *files)):
+            places[name].append(Path(parent, name))
+        folders[:] = sorted(name for name in folders if name not in names)
+    for paths in places.values():
+        paths.sort(key=lambda path: (len(path.parts), path))
+    return places
+
+
+def _nearest(places: Mapping[str, Sequence[Path]], part: Sequence[str], beside: Path) -> Path | None:
+    found = [path for name in part for path in places[name]]
+    return next((path for path in found if path.parent == beside), found[0] if found else None)

@@ -1,0 +1,88 @@
+"""GloVe 6B: word vectors of width 100, for 400,000 words (Pennington, Socher and Manning 2014)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float32
+
+from slowfade.data.archives import members
+from slowfade.data.dataset import Dataset
+from slowfade.data.store import Parsed, digest_of
+from slowfade.errors import UserError
+
+WIDTH = 100
+WORDS = 400_000
+#: The published file is known by its first lines: the subsets people have begin with them too.
+KNOWN = 2717
+
+
+class Glove(NamedTuple):
+    words: tuple[str, ...]
+    """The most frequent first."""
+    vectors: Float32[np.ndarray, "words 100"]
+
+    def of(self, words: Sequence[str]) -> tuple[Float32[np.ndarray, "words 100"], Bool[np.ndarray, " words"]]:
+        """The vectors of some words, and which were found. Words not found get the mean of those found."""
+        rank = {word: number for number, word in enumerate(self.words)}
+        rows = np.array([rank.get(word, -1) for word in words], np.int64)
+        found = rows >= 0
+        if not found.any():
+            raise UserError(f"none of the {len(words):,} words has a GloVe vector: they are lower-case English words")
+        vectors = self.vectors[rows]
+        vectors[~found] = vectors[found].mean(0, dtype=np.float64)
+        return vectors, found
+
+
+def parse(paths: Sequence[Path]) -> Parsed:
+    words: list[str] = []
+    blocks = []
+    for name, stream in members(paths[0]):
+        if not PurePosixPath(name).name.startswith("glove.6B.100d"):
+            continue
+        while lines := list(islice(stream, 10_000)):
+            pairs = [line.split(b" ", 1) for line in lines]
+            blocks.append(_numbers(paths[0], b" ".join(pair[-1] for pair in pairs), len(lines)))
+            words.extend(pair[0].decode("utf-8") for pair in pairs)
+        break
+    if not words:
+        raise UserError(f"{paths[0]} does not hold glove.6B.100d.txt: get GloVe 6B again")
+    vectors = np.concatenate(blocks)
+    note = "" if len(words) == WORDS else f"{len(words):,} of GloVe 6B's {WORDS:,} words"
+    arrays = {"words": np.frombuffer("\n".join(words).encode(), np.uint8), "vectors": vectors}
+    return Parsed(arrays, {"words": len(words), "start_sha256": digest_of(vectors[:KNOWN])}, note)
+
+
+def _numbers(path: Path, text: bytes, lines: int) -> Float32[np.ndarray, "lines 100"]:
+    values = np.array(text.split(), np.float32)
+    if values.size != lines * WIDTH:
+        raise UserError(
+            f"{path} has {values.size / lines:g} numbers a word instead of {WIDTH}: get glove.6B.100d again"
+        )
+    return values.reshape(lines, WIDTH)
+
+
+DATASET = Dataset(
+    name="glove",
+    title="GloVe 6B word vectors, width 100",
+    terms="public domain (PDDL)",
+    forms=(
+        (
+            (
+                "glove.6B.100d.txt",
+                "glove.6B.100d.txt.gz",
+                "glove.6B.zip",
+                "glove.6B.100d.zip",
+                "glove.6B.100d.subset.txt.gz",
+            ),
+        ),
+    ),
+    downloads=(),
+    parse=parse,
+    view=lambda parsed: Glove(tuple(parsed.arrays["words"].tobytes().decode().split("\n")), parsed.arrays["vectors"]),
+    genuine={"words": WORDS},
+)

@@ -1,0 +1,84 @@
+"""IMDB: 50,000 movie reviews, half of them positive, in the official halves for training and test (Maas et al. 2011)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Int32, Int64, UInt8
+
+from slowfade.data.archives import members
+from slowfade.data.dataset import Dataset
+from slowfade.data.store import Parsed, digest_of
+from slowfade.data.tokens import tokenise
+from slowfade.errors import UserError
+
+
+class Texts(NamedTuple):
+    """Review ``i`` is ``words[offsets[i]:offsets[i + 1]]``."""
+
+    words: Int32[np.ndarray, " words"]
+    """Ranks in the vocabulary; -1: not in the vocabulary."""
+    offsets: Int64[np.ndarray, " reviews_and_one"]
+    labels: UInt8[np.ndarray, " reviews"]
+    """1 positive, 0 negative."""
+
+
+class Reviews(NamedTuple):
+    train: Texts
+    test: Texts
+    vocabulary: tuple[str, ...]
+    """All words of the training reviews, the most frequent first; equally frequent ones by alphabet."""
+
+
+MEMBER = re.compile(r"(?:^|/)(train|test)/(pos|neg)/(\d+)_\d+\.txt$")
+
+
+def parse(paths: Sequence[Path]) -> Parsed:
+    """Reviews in the order negative, positive; in each by number."""
+    found: dict[str, dict[tuple[int, int], list[str]]] = {"train": {}, "test": {}}
+    for name, stream in members(paths[0]):
+        if match := MEMBER.search(name):
+            split, side, number = match.groups()
+            found[split][side == "pos", int(number)] = tokenise(stream.read().decode("utf-8"))
+    if not (found["train"] and found["test"]):
+        raise UserError(f"{paths[0]} holds no train/pos/0_9.txt and the like: get aclImdb_v1 again")
+    counts = Counter(word for words in found["train"].values() for word in words)
+    vocabulary = sorted(counts, key=lambda word: (-counts[word], word))
+    rank = {word: number for number, word in enumerate(vocabulary)}
+
+    arrays: dict[str, np.ndarray] = {}
+    facts: dict[str, object] = {}
+    for split, reviews in found.items():
+        keys = sorted(reviews)
+        words = [rank.get(word, -1) for key in keys for word in reviews[key]]
+        arrays[f"{split}_words"] = np.array(words, np.int32)
+        arrays[f"{split}_offsets"] = np.cumsum([0, *(len(reviews[key]) for key in keys)], dtype=np.int64)
+        arrays[f"{split}_labels"] = np.array([positive for positive, _ in keys], np.uint8)
+        positive = int(arrays[f"{split}_labels"].sum())
+        facts |= {f"{split}_positive": positive, f"{split}_negative": len(keys) - positive}
+    arrays["vocabulary"] = np.frombuffer("\n".join(vocabulary).encode(), np.uint8)
+    return Parsed(arrays, {**facts, "sha256": digest_of(*arrays.values())})
+
+
+def view(parsed: Parsed) -> Reviews:
+    train, test = (
+        Texts(*(parsed.arrays[f"{split}_{field}"] for field in Texts._fields)) for split in ("train", "test")
+    )
+    return Reviews(train, test, tuple(parsed.arrays["vocabulary"].tobytes().decode().split("\n")))
+
+
+DATASET = Dataset(
+    name="imdb",
+    title="IMDB movie reviews, 25,000 + 25,000",
+    terms="research; cite Maas et al. 2011",
+    forms=((("aclImdb", "aclImdb_v1.tar.gz", "aclImdb_v1.tar", "aclImdb.tar.gz", "aclImdb_labelled.tar.xz"),),),
+    downloads=(),
+    parse=parse,
+    view=view,
+    genuine={f"{split}_{side}": 12500 for split in ("train", "test") for side in ("positive", "negative")},
+)

@@ -1,0 +1,111 @@
+"""PhysioNet/CinC Challenge 2012: 48 hours of 8,000 intensive-care stays, irregularly sampled; which patients died?"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float32, Int32, Int64, UInt8
+
+from slowfade.data.archives import members
+from slowfade.data.dataset import Dataset
+from slowfade.data.store import Parsed, digest_of
+from slowfade.errors import UserError
+
+
+class Records(NamedTuple):
+    """Patient ``i`` has the measurements ``offsets[i]`` up to ``offsets[i + 1]``, in order of time."""
+
+    time: Float32[np.ndarray, " measurements"]
+    """Hours since admission."""
+    parameter: UInt8[np.ndarray, " measurements"]
+    """Which one was measured: an index into ``parameters``."""
+    value: Float32[np.ndarray, " measurements"]
+    """-1 where a descriptor (age, gender, height, kind of unit, weight at admission) is unknown."""
+    offsets: Int64[np.ndarray, " patients_and_one"]
+    labels: UInt8[np.ndarray, " patients"]
+    """1 if the patient died in hospital."""
+    patients: Int32[np.ndarray, " patients"]
+    """Record numbers, rising: set a, then set b."""
+    parameters: tuple[str, ...]
+
+
+RECORD = re.compile(r"^(\d+)\.txt$")
+OUTCOMES = re.compile(r"^Outcomes-([ab])\.txt$")
+
+
+def parse(paths: Sequence[Path]) -> Parsed:
+    records: dict[int, list[list[str]]] = {}
+    died: dict[int, int] = {}
+    facts: dict[str, object] = {}
+    for path in paths:
+        for name, stream in members(path):
+            file = PurePosixPath(name).name
+            if match := RECORD.match(file):
+                rows = _rows(path, file, stream.read(), 3)
+                records[int(match[1])] = [row for row in rows if row[1] != "RecordID"]
+            elif match := OUTCOMES.match(file):
+                outcomes = {int(row[0]): int(row[-1]) for row in _rows(path, file, stream.read(), 6)}
+                died |= outcomes
+                facts |= {f"set_{match[1]}": len(outcomes), f"deaths_{match[1]}": sum(outcomes.values())}
+    if not records or records.keys() != died.keys():
+        raise UserError(
+            f"{paths[0]} has {len(records):,} records but outcomes for {len(died):,} patients: get PhysioNet 2012 again"
+        )
+
+    patients = sorted(records)
+    parameters = sorted({row[1] for rows in records.values() for row in rows})
+    rank = {parameter: number for number, parameter in enumerate(parameters)}
+    time, parameter, value = array("f"), array("B"), array("f")
+    for patient in patients:
+        for clock, measured, amount in records[patient]:
+            time.append(int(clock[:2]) + int(clock[3:]) / 60)
+            parameter.append(rank[measured])
+            value.append(float(amount))
+    arrays = {
+        "time": np.array(time, np.float32),
+        "parameter": np.array(parameter, np.uint8),
+        "value": np.array(value, np.float32),
+        "offsets": np.cumsum([0, *(len(records[patient]) for patient in patients)], dtype=np.int64),
+        "labels": np.array([died[patient] for patient in patients], np.uint8),
+        "patients": np.array(patients, np.int32),
+        "parameters": np.frombuffer("\n".join(parameters).encode(), np.uint8),
+    }
+    return Parsed(arrays, {**facts, "measurements": len(time), "sha256": digest_of(*arrays.values())})
+
+
+def _rows(path: Path, file: str, content: bytes, columns: int) -> list[list[str]]:
+    _, *rows = [line.split(",") for line in content.decode("ascii").splitlines()]
+    if any(len(row) != columns for row in rows):
+        raise UserError(f"{path}: {file} is cut short or damaged: get PhysioNet 2012 again")
+    return rows
+
+
+def view(parsed: Parsed) -> Records:
+    arrays = dict(parsed.arrays)
+    parameters = tuple(arrays.pop("parameters").tobytes().decode().split("\n"))
+    return Records(**arrays, parameters=parameters)
+
+
+DATASET = Dataset(
+    name="physionet2012",
+    title="PhysioNet Challenge 2012: 8,000 intensive-care stays, sets a and b",
+    terms="Open Data Commons Attribution",
+    forms=(
+        (
+            ("set-a", "set-a.zip", "set-a.tar.gz"),
+            ("set-b", "set-b.zip", "set-b.tar.gz"),
+            ("Outcomes-a.txt",),
+            ("Outcomes-b.txt",),
+        ),
+        (("physionet2012_set-a_set-b.tar.xz",),),
+    ),
+    downloads=(),
+    parse=parse,
+    view=view,
+    genuine={"set_a": 4000, "deaths_a": 554, "set_b": 4000, "deaths_b": 568},
+)
