@@ -21,7 +21,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from slowfade.cores.core import Hidden, State
+from slowfade.cores.core import Hidden
 from slowfade.cores.stepped import Layer, Prepared, SteppedCore
 
 
@@ -72,7 +72,7 @@ class JANETLayer(Layer):
     def prepare(self, x: Tensor, dt: Tensor | None) -> Prepared:
         return (F.linear(x, self.weight_ih, self.bias),), (self.weight_hh.t(),)
 
-    def step(self, inputs: tuple[Tensor, ...], state: Hidden, shared: tuple[Tensor, ...]) -> State:
+    def step(self, inputs: tuple[Tensor, ...], state: Hidden, shared: tuple[Tensor, ...]) -> Hidden:
         s, candidate = torch.addmm(inputs[0], state.hidden, shared[0]).chunk(2, dim=-1)
         return Hidden(torch.sigmoid(s) * state.hidden + torch.sigmoid(self.beta - s) * torch.tanh(candidate))
 

@@ -13,7 +13,6 @@ from typing_extensions import Self
 
 from slowfade.cores.core import Core, Hidden, State
 
-
 Prepared = tuple[tuple[Tensor, ...], tuple[Tensor, ...]]
 """What each step takes, as tensors over time; and what all steps share."""
 

@@ -15,7 +15,7 @@ from slowfade.engines.notices import say_once
 from slowfade.engines.reference import Step, Weights
 from slowfade.state import State
 
-__all__ = ["ENGINES", "Step", "Weights", "choose", "power_law"]
+__all__ = ["ENGINES", "Step", "Weights", "choose", "lstm", "power_law"]
 
 ENGINES = ("auto", "reference", "cpu")
 
@@ -65,3 +65,21 @@ def power_law(
         )
     kept, end = reference.run(x, dt, lengths, state, weights, epsilon=epsilon, coupled=coupled, reverse=reverse)
     return kept["hidden"], end
+
+
+def lstm(
+    engine: str,
+    x: Float[Tensor, "time batch inputs"],
+    lengths: Int[Tensor, " batch"] | None,
+    h: Float[Tensor, "batch hidden"],
+    c: Float[Tensor, "batch hidden"],
+    weight_ih: Float[Tensor, "gates_hidden inputs"],
+    weight_hh: Float[Tensor, "gates_hidden hidden"],
+    bias: Float[Tensor, " gates_hidden"] | None = None,
+    *,
+    batch_first: bool = False,
+) -> tuple[Float[Tensor, "time batch hidden"], tuple[Tensor, Tensor]]:
+    """Run one layer of an LSTM on the engine asked for; arguments as in :func:`slowfade.engines.reference.lstm`."""
+    if choose(engine, x, h, c, weight_ih, weight_hh, bias) == "cpu":
+        return cpu.lstm(x, lengths, h, c, weight_ih, weight_hh, bias, batch_first=batch_first)
+    return reference.lstm(x, lengths, h, c, weight_ih, weight_hh, bias)
