@@ -7,8 +7,12 @@ from types import MappingProxyType
 
 from slowfade.errors import UserError
 from slowfade.tasks.adding import Adding
+from slowfade.tasks.characters import Characters
 from slowfade.tasks.copying import Copying
 from slowfade.tasks.frequency import Frequency
+from slowfade.tasks.irregular import Irregular
+from slowfade.tasks.pixels import Pixels
+from slowfade.tasks.sentiment import Sentiment
 from slowfade.tasks.task import (
     SPLITS,
     Batch,
@@ -41,8 +45,12 @@ __all__ = [
 _KINDS: MappingProxyType[str, type[Task]] = MappingProxyType(
     {
         "copying": Copying,
+        "pixels": Pixels,
+        "characters": Characters,
+        "sentiment": Sentiment,
         "frequency": Frequency,
         "adding": Adding,
+        "irregular": Irregular,
     }
 )
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import torch
 from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
 from slowfade.tasks.options import at_least
+from slowfade.tasks.sampled import sampled
 from slowfade.tasks.stream import Stream
 from slowfade.tasks.task import Batch, Measure, Numbers, Settings, Split, Task, accuracy
 
@@ -79,18 +79,9 @@ class Frequency(Task):
         start = (LONGEST - duration) * draws[2]
         phase = duration * draws[3]
 
-        time, lengths = self._times(split, numbers, start, duration)
-        valid = np.arange(time.shape[1]) < lengths[:, None]
-        # The state is made at time 0, so that the first dt is the first time.
-        dt = np.diff(time, prepend=0.0)
-        features = [np.sin(2 * np.pi / periods * time - phase), time][: self.encoding.width]
-        inputs = np.stack(features, axis=-1) * valid[..., None]
-        return Batch(
-            torch.from_numpy(inputs.astype(np.float32)),
-            targets,
-            torch.from_numpy(lengths),
-            torch.from_numpy((dt * valid).astype(np.float32)),
-        )
+        times, lengths = self._times(split, numbers, start, duration)
+        waves = np.sin(2 * np.pi / periods * times - phase)
+        return sampled(waves[..., None], times, lengths, targets, time_input=self.time_input)
 
     def measures(self, prediction: Float[Tensor, "batch 2"], batch: Batch) -> dict[str, Measure]:
         return {"accuracy": accuracy(prediction, batch.targets)}
