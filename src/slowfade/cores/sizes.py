@@ -21,7 +21,7 @@ def count_parameters(
 
     def value(formula: str, inputs: int) -> int:
         known = {**(options or {}), "I": inputs, "H": hidden_size}
-        return int(eval(formula, {"__builtins__": {}, "log2": math.log2, "sqrt": math.sqrt}, known))
+        return int(eval(formula, {"__builtins__": {}, "len": len, "log2": math.log2, "sqrt": math.sqrt}, known))
 
     width = value(network.output_formula, input_size)
     first, others = value(network.formula, input_size), value(network.formula, width)
