@@ -11,11 +11,11 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 
 from slowfade.errors import UserError
 
-OPENERS: dict[str, Callable[[Path], IO[bytes]]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 TAR_ENDINGS = (".tar", ".tgz", *(f".tar{ending}" for ending in OPENERS))
 DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, zlib.error)
 
@@ -23,22 +23,25 @@ DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, tarfile.TarError, zipfile
 def members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
     """The files at ``path``, each with its name inside and an open stream, which lasts until the next is asked for.
 
-    A folder gives its files, a tar or zip archive its members, ``name.gz`` (``.xz``, ``.bz2``) the one file ``name``
-    and any other file itself. An archive with a link, a device or a name that leads out of it is refused.
+    A folder gives its files, a tar or zip archive its members, any other file itself; what is compressed (``.gz``,
+    ``.xz``, ``.bz2``) is read and named as if it were not. An archive with a link, a device or a name that leads out
+    of it is refused.
     """
     with _explained(path):
         if path.is_dir():
-            yield from _folder(path)
+            files = _folder(path)
         elif path.name.endswith(TAR_ENDINGS):
-            yield from _tar(path)
+            files = _tar(path)
         elif path.suffix == ".zip":
-            yield from _zip(path)
-        elif path.suffix in OPENERS:
-            with OPENERS[path.suffix](path) as stream:
-                yield path.stem, stream
+            files = _zip(path)
         else:
-            with path.open("rb") as stream:
-                yield path.name, stream
+            files = _file(path)
+        for name, stream in files:
+            plain = PurePosixPath(name)
+            if plain.suffix in OPENERS and not plain.name.endswith(TAR_ENDINGS):
+                yield str(plain.with_suffix("")), OPENERS[plain.suffix](stream)
+            else:
+                yield name, stream
 
 
 @contextmanager
@@ -47,6 +50,8 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except DAMAGED as error:
         raise UserError(f"{path} is cut short or damaged ({error}): get it again") from error
+    except PermissionError as error:
+        raise UserError(f"{error.filename} may not be read: change its permissions") from error
     except OSError as error:
         if error.errno is None:  # what bz2 raises on damage
             raise UserError(f"{path} is cut short or damaged ({error}): get it again") from error
@@ -58,6 +63,11 @@ def _folder(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
         if file.is_file():
             with file.open("rb") as stream:
                 yield file.relative_to(path).as_posix(), stream
+
+
+def _file(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    with path.open("rb") as stream:
+        yield path.name, stream
 
 
 def _tar(path: Path) -> Iterator[tuple[str, IO[bytes]]]:

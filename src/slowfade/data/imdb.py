@@ -1,4 +1,4 @@
-"""IMDB: 50,000 movie reviews, half of them positive, in the official halves for training and test (Maas et al. 2011)."""
+"""IMDB: 50,000 movie reviews, in the official halves for training and test (Maas et al. 2011)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Int32, Int64, UInt8
 
 from slowfade.data.archives import members
-from slowfade.data.dataset import Dataset
+from slowfade.data.dataset import Dataset, Remote
 from slowfade.data.store import Parsed, digest_of
 from slowfade.data.tokens import tokenise
 from slowfade.errors import UserError
@@ -77,8 +77,25 @@ DATASET = Dataset(
     title="IMDB movie reviews, 25,000 + 25,000",
     terms="research; cite Maas et al. 2011",
     forms=((("aclImdb", "aclImdb_v1.tar.gz", "aclImdb_v1.tar", "aclImdb.tar.gz", "aclImdb_labelled.tar.xz"),),),
-    downloads=(),
+    downloads=(
+        Remote(
+            "aclImdb_v1.tar.gz",
+            "c40f74a18d3b61f90feba1e17730e0d38e8b97c05fde7008942e91923d1658fe",
+            (
+                "https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz",
+                "https://dataset.bj.bcebos.com/imdb%2FaclImdb_v1.tar.gz",
+                "https://www.dropbox.com/s/yviic64qv84x73j/aclImdb_v1.tar.gz?dl=1",
+            ),
+        ),
+    ),
+    megabytes=84,
     parse=parse,
     view=view,
-    genuine={f"{split}_{side}": 12500 for split in ("train", "test") for side in ("positive", "negative")},
+    genuine={
+        "train_positive": 12500,
+        "train_negative": 12500,
+        "test_positive": 12500,
+        "test_negative": 12500,
+        "sha256": "e80eb172b17114577ad2ff3f84909150a2fc6f1e08f5cd67daec2bed6d495336",
+    },
 )

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -35,7 +37,7 @@ DATASETS: dict[str, Dataset[Any]] = {
         physionet.DATASET,
     )
 }
-#: Parsed forms of another version are parsed anew.
+#: Raised when a parser changes: what older ones have parsed is then parsed anew.
 VERSION = 1
 
 
@@ -56,10 +58,7 @@ def load(name: Literal["physionet2012"]) -> Records: ...
 def load(name: str) -> Any:
     """A data set, its arrays as memory maps."""
     dataset = dataset_named(name)
-    parsed = from_folder(dataset)
-    if parsed is None:
-        raise UserError(f"{name} is not here: set SLOWFADE_DATA to a folder that has it")
-    return dataset.view(parsed)
+    return dataset.view(store.read(from_folder(dataset) or fetch(dataset)))
 
 
 def word_vectors(words: Sequence[str]) -> tuple[Float32[np.ndarray, "words 100"], Bool[np.ndarray, " words"]]:
@@ -73,34 +72,88 @@ def dataset_named(name: str) -> Dataset[Any]:
     return DATASETS[name]
 
 
-def from_folder(dataset: Dataset[Any]) -> Parsed | None:
-    """A data set from ``SLOWFADE_DATA``: the published one if it is there, else another version, which is logged."""
+def from_folder(dataset: Dataset[Any]) -> Path | None:
+    """Where a data set from ``SLOWFADE_DATA`` lies parsed: the published one, else the first found, which is logged."""
+    candidates = []
+    for paths in sources(dataset):
+        folder = parsed_once(dataset, paths)
+        note = store.read(folder).note
+        if not note:
+            return folder
+        candidates.append((folder, f"{dataset.name} from {paths[0]}: {note}"))
+    if not candidates:
+        return None
+    folder, remark = candidates[0]
+    _say_once(remark)
+    return folder
+
+
+def sources(dataset: Dataset[Any]) -> Iterator[tuple[Path, ...]]:
+    """Where ``SLOWFADE_DATA`` holds a data set."""
     folder = os.environ.get("SLOWFADE_DATA")
     if not folder:
-        return None
+        return iter(())
     if not Path(folder).is_dir():
         raise UserError(f"SLOWFADE_DATA is {folder!r}, which is no folder: correct or unset it")
-    first: Parsed | None = None
-    for paths in find(Path(folder), dataset.forms):
-        parsed = parsed_once(dataset, paths)
-        difference = dataset.differences(parsed)
-        if not difference:
-            return parsed
-        if first is None:
-            first = parsed
-            remark = parsed.note or f"not the published data set: {difference}"
-            message = f"{dataset.name} from {paths[0]}: {remark}"
-    if first is not None:
-        log.warning(message)
-    return first
+    return find(Path(folder), dataset.forms)
 
 
-def parsed_once(dataset: Dataset[Any], paths: Sequence[Path]) -> Parsed:
-    """Parsed into the cache under the source's checksum, or found there."""
+def parsed_once(dataset: Dataset[Any], paths: Sequence[Path]) -> Path:
+    """Where something lies parsed, under the checksum of its source; parsed now if it is not there yet."""
     sums = "".join(f"{path.name} {store.checksum(path)}\n" for path in paths)
     key = hashlib.sha256(f"version {VERSION}\n{sums}".encode()).hexdigest()[:16]
     with store.locked(dataset.name) as folder:
         if not (folder / key / store.INDEX).is_file():
-            log.info("parsing %s from %s", dataset.name, paths[0])
-            store.write(folder / key, dataset.parse(paths))
-        return store.read(folder / key)
+            parsed = _parse(dataset, paths)
+            difference = dataset.differences(parsed)
+            note = f"not the published data set: {difference}" if difference else parsed.note
+            store.write(folder / key, parsed._replace(note=note))
+        return folder / key
+
+
+def published(dataset: Dataset[Any]) -> Path:
+    """Where in the cache a data set lies that was downloaded or imported."""
+    return store.cache() / dataset.name / f"published-{VERSION}"
+
+
+def fetch(dataset: Dataset[Any]) -> Path:
+    """Where a data set lies in the cache; downloaded now if it is not there yet."""
+    from slowfade.data.download import download
+
+    with store.locked(dataset.name) as folder:
+        if not (published(dataset) / store.INDEX).is_file():
+            downloads = folder / "downloads"
+            _keep(dataset, [download(remote, downloads) for remote in dataset.downloads])
+            shutil.rmtree(downloads)
+        return published(dataset)
+
+
+def import_(dataset: Dataset[Any], path: Path) -> Path:
+    """Put a data set that was brought here into the cache, as if it had been downloaded."""
+    if not path.exists():
+        raise UserError(f"there is no {path}: give the file or folder that holds {dataset.name}")
+    places = find(path, dataset.forms) if path.is_dir() else iter(())
+    with store.locked(dataset.name):
+        return _keep(dataset, next(places, (path,)))
+
+
+def _keep(dataset: Dataset[Any], paths: Sequence[Path]) -> Path:
+    parsed = _parse(dataset, paths)
+    difference = dataset.differences(parsed)
+    if difference:
+        raise UserError(
+            f"{paths[0]} is not the published {dataset.name} ({difference}): get it again, "
+            "or set SLOWFADE_DATA to its folder to use it as it is"
+        )
+    store.write(published(dataset), parsed)
+    return published(dataset)
+
+
+def _parse(dataset: Dataset[Any], paths: Sequence[Path]) -> Parsed:
+    log.info("parsing %s from %s", dataset.name, paths[0])
+    return dataset.parse(paths)
+
+
+@cache
+def _say_once(message: str) -> None:
+    log.warning(message)

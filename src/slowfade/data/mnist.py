@@ -39,6 +39,11 @@ def parse(paths: Sequence[Path]) -> Parsed:
             for array, file in FILES.items():
                 if plain == file:
                     arrays[array] = idx(path, stream.read())
+    missing = [file for array, file in FILES.items() if array not in arrays]
+    if missing:
+        raise UserError(
+            f"{paths[0]} does not hold {' and '.join(missing)}: give the folder with all four files of MNIST"
+        )
     for images, labels in (("train_images", "train_labels"), ("test_images", "test_labels")):
         if len(arrays[images]) != len(arrays[labels]):
             raise UserError(f"{paths[0].parent}: {images} and {labels} are not of one length: get MNIST again")
@@ -47,7 +52,7 @@ def parse(paths: Sequence[Path]) -> Parsed:
     return Parsed(ordered, {**facts, "sha256": digest_of(*ordered.values())})
 
 
-def idx(path: Path, content: bytes) -> UInt8[np.ndarray, "..."]:
+def idx(path: Path, content: bytes) -> UInt8[np.ndarray, ...]:
     """The array in an idx file: two zero bytes, type 8 (unsigned bytes), the rank, big-endian sizes, the values."""
     if len(content) < 4 or content[:3] != b"\0\0\x08" or len(content) < 4 + 4 * content[3]:
         raise UserError(f"{path} is not an idx file of bytes: get MNIST again")
@@ -68,10 +73,10 @@ def _mirrors(file: str) -> tuple[str, ...]:
 
 
 CHECKSUMS = {
-    "train_images": (9912422, "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"),
-    "train_labels": (28881, "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"),
-    "test_images": (1648877, "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"),
-    "test_labels": (4542, "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"),
+    "train_images": "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+    "train_labels": "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+    "test_images": "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+    "test_labels": "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
 }
 
 DATASET = Dataset(
@@ -84,8 +89,13 @@ DATASET = Dataset(
             for file in FILES.values()
         ),
     ),
-    downloads=tuple(Remote(f"{file}.gz", *CHECKSUMS[array], _mirrors(f"{file}.gz")) for array, file in FILES.items()),
+    downloads=tuple(Remote(f"{file}.gz", CHECKSUMS[array], _mirrors(f"{file}.gz")) for array, file in FILES.items()),
     parse=parse,
+    megabytes=12,
     view=lambda parsed: Mnist(**parsed.arrays),
-    genuine={"train_images": 60000, "train_labels": 60000, "test_images": 10000, "test_labels": 10000},
+    genuine={
+        "train_images": 60000,
+        "test_images": 10000,
+        "sha256": "06b0d1f124c4e5fa796686ade41a9b778edacc8622f2195a352ef479ad44fc16",
+    },
 )

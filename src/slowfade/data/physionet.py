@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float32, Int32, Int64, UInt8
 
 from slowfade.data.archives import members
-from slowfade.data.dataset import Dataset
+from slowfade.data.dataset import Dataset, Remote
 from slowfade.data.store import Parsed, digest_of
 from slowfade.errors import UserError
 
@@ -60,22 +60,23 @@ def parse(paths: Sequence[Path]) -> Parsed:
     patients = sorted(records)
     parameters = sorted({row[1] for rows in records.values() for row in rows})
     rank = {parameter: number for number, parameter in enumerate(parameters)}
-    time, parameter, value = array("f"), array("B"), array("f")
-    for patient in patients:
-        for clock, measured, amount in records[patient]:
-            time.append(int(clock[:2]) + int(clock[3:]) / 60)
-            parameter.append(rank[measured])
-            value.append(float(amount))
-    arrays = {
-        "time": np.array(time, np.float32),
-        "parameter": np.array(parameter, np.uint8),
-        "value": np.array(value, np.float32),
+    rows = [row for patient in patients for row in records[patient]]
+    arrays: dict[str, np.ndarray] = {
+        "time": np.array([_hours(row[0]) for row in rows], np.float32),
+        "parameter": np.array([rank[row[1]] for row in rows], np.uint8),
+        "value": np.array([float(row[2]) for row in rows], np.float32),
         "offsets": np.cumsum([0, *(len(records[patient]) for patient in patients)], dtype=np.int64),
         "labels": np.array([died[patient] for patient in patients], np.uint8),
         "patients": np.array(patients, np.int32),
         "parameters": np.frombuffer("\n".join(parameters).encode(), np.uint8),
     }
-    return Parsed(arrays, {**facts, "measurements": len(time), "sha256": digest_of(*arrays.values())})
+    return Parsed(arrays, {**facts, "measurements": len(rows), "sha256": digest_of(*arrays.values())})
+
+
+@cache
+def _hours(clock: str) -> float:
+    hours, minutes = clock.split(":")
+    return int(hours) + int(minutes) / 60
 
 
 def _rows(path: Path, file: str, content: bytes, columns: int) -> list[list[str]]:
@@ -91,6 +92,18 @@ def view(parsed: Parsed) -> Records:
     return Records(**arrays, parameters=parameters)
 
 
+HOSTS = (
+    "https://physionet.org/files/challenge-2012/1.0.0/",
+    "https://physionet-open.s3.amazonaws.com/challenge-2012/1.0.0/",
+    "https://archive.physionet.org/challenge/2012/",
+)
+CHECKSUMS = {
+    "set-a.tar.gz": "8cb250f179cd0952b4b9ebcf8954b63d70383131670fac1cfee13deaa13ca920",
+    "set-b.tar.gz": "b1637a2a423a8e76f8f087896cfc5fdf28f88519e1f4e874fbda69b2a64dac30",
+    "Outcomes-a.txt": "2613ea60ccda29f87571a7d6b09ad130858a8ccd66325bd073365925026883c2",
+    "Outcomes-b.txt": "1305f29734da374a809483229a99f33a9230aa8d4fa74b1a2d6ad788136423d5",
+}
+
 DATASET = Dataset(
     name="physionet2012",
     title="PhysioNet Challenge 2012: 8,000 intensive-care stays, sets a and b",
@@ -104,8 +117,17 @@ DATASET = Dataset(
         ),
         (("physionet2012_set-a_set-b.tar.xz",),),
     ),
-    downloads=(),
+    downloads=tuple(
+        Remote(file, sha256, tuple(f"{host}{file}" for host in HOSTS)) for file, sha256 in CHECKSUMS.items()
+    ),
+    megabytes=16,
     parse=parse,
     view=view,
-    genuine={"set_a": 4000, "deaths_a": 554, "set_b": 4000, "deaths_b": 568},
+    genuine={
+        "set_a": 4000,
+        "deaths_a": 554,
+        "set_b": 4000,
+        "deaths_b": 568,
+        "sha256": "94559d1cc20df9997fcf2c449155da94da3098b97b0c101eaec2f87d233e0c75",
+    },
 )

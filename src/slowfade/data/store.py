@@ -5,21 +5,25 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pooch
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from slowfade.errors import UserError
 
+log = logging.getLogger(__name__)
+
 INDEX = "index.json"
+UNFINISHED = ".unfinished-"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -45,8 +49,18 @@ def locked(name: str) -> Iterator[Path]:
     folder = cache() / name
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / ".lock"):
+        lock = FileLock(folder / ".lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            log.info("waiting for another process that prepares %s", name)
+            lock.acquire()
+    try:
+        for leftover in folder.glob(f"{UNFINISHED}*"):  # of a process that was killed
+            shutil.rmtree(leftover)
         yield folder
+    finally:
+        lock.release()
 
 
 @contextmanager
@@ -67,7 +81,7 @@ def explained(folder: Path) -> Iterator[None]:
 def write(folder: Path, parsed: Parsed) -> None:
     """All of it or nothing: written beside ``folder``, flushed to the disk, then renamed."""
     with explained(folder.parent):
-        unfinished = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=folder.parent))
+        unfinished = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=folder.parent))
         try:
             index: dict[str, Any] = {"facts": dict(parsed.facts), "note": parsed.note, "arrays": {}}
             for name, array in parsed.arrays.items():
@@ -81,15 +95,18 @@ def write(folder: Path, parsed: Parsed) -> None:
 
 def read(folder: Path) -> Parsed:
     """The arrays as memory maps, copied on write: the file stays as it is."""
-    index = json.loads((folder / INDEX).read_bytes())
-    arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="c") for name in index["arrays"]}
-    return Parsed(arrays, index["facts"], index["note"])
+    try:
+        index = json.loads((folder / INDEX).read_bytes())
+        arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="c") for name in index["arrays"]}
+        return Parsed(arrays, index["facts"], index["note"])
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(f"{folder} is damaged ({error}): remove it, and it will be made again") from error
 
 
 def damage(folder: Path) -> list[str]:
     """The files of a parsed data set that no longer are what was written."""
-    index = json.loads((folder / INDEX).read_bytes())
-    files = {folder / f"{name}.npy": digest for name, digest in index["arrays"].items()}
+    digests = json.loads((folder / INDEX).read_bytes())["arrays"]
+    files = {folder / f"{name}.npy": digest for name, digest in digests.items()}
     return [file.name for file, digest in files.items() if not file.is_file() or checksum(file) != digest]
 
 

@@ -4,6 +4,20 @@ from __future__ import annotations
 
 import re
 
+#: Typographic and Windows punctuation, in the signs GloVe knows.
+PLAIN = str.maketrans(
+    {
+        "’": "'",
+        "´": "'",
+        "\x91": "'",
+        "\x92": "'",
+        "\x93": '"',
+        "\x94": '"',
+        "\x85": "...",
+        "\x96": " -- ",
+        "\x97": " -- ",
+    }
+)
 CONTRACTIONS = re.compile(r"(?<=[^\W_])(n't|'(?:s|m|d|ll|re|ve))\b")
 TOKENS = re.compile(
     r"""
@@ -26,5 +40,5 @@ def tokenise(text: str) -> list[str]:
     >>> tokenise("Don't miss it.<br /><br />It's _well-made_!")
     ['do', "n't", 'miss', 'it', '.', 'it', "'s", 'well-made', '!']
     """
-    plain = text.lower().replace("<br />", " ").replace("’", "'").replace("\x92", "'")
+    plain = text.lower().replace("<br />", " ").translate(PLAIN)
     return TOKENS.findall(CONTRACTIONS.sub(r" \1", plain))
