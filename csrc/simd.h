@@ -182,7 +182,7 @@ struct Exponential<float> {
   static constexpr float log2e = 1.44269504f, ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
   static constexpr float magic = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer, kept in the low bits
   static constexpr int mantissa = 23, bias = 127, terms = 7;
-  static constexpr float lowest = -87.0f, highest = 88.73f;  // where exp is normal; at the highest it is infinite already
+  static constexpr float lowest = -86.9f, highest = 88.73f;  // where exp is normal; at the highest it is infinite already
   static constexpr float tanh_is_one = 9.02f;
 };
 
@@ -218,11 +218,12 @@ SLOWFADE_INLINE ExpPair<Group<T, R>> exp_within(const Group<T, R>& x) {
     series = series * r + 1 / factorial;
   }
   const Group<T, R> expm1 = r + r * r * series;
-  const Group<T, R> scale = shifted.map([](Vec<T> count) {
+  // Half of 2^n, doubled at the end: 2^n itself is infinite a little before exp(x) is, and infinity has no use for r.
+  const Group<T, R> half = shifted.map([](Vec<T> count) {
     using Bits = typename Lanes<T>::Bits;
-    return (Vec<T>)(((Int<T>)count - ((Int<T>)splat(E::magic) - Bits(E::bias))) << E::mantissa);
+    return (Vec<T>)(((Int<T>)count - ((Int<T>)splat(E::magic) - Bits(E::bias - 1))) << E::mantissa);
   });
-  return {scale * expm1 + scale, scale * expm1 + (scale - 1)};
+  return {2 * (half * expm1 + half), 2 * (half * expm1 + (half - T(0.5)))};
 }
 
 template <class T, int R>

@@ -18,7 +18,7 @@ jaxtyping.install_import_hook(
 from slowfade.engines.notices import say_once  # noqa: E402
 from support import ENGINES  # noqa: E402
 
-settings.register_profile("default", deadline=None, derandomize=True, max_examples=20, database=None)
+settings.register_profile("default", deadline=None, derandomize=True, max_examples=40, database=None)
 settings.register_profile("thorough", deadline=None, max_examples=500, database=None)
 settings.load_profile("default")
 

@@ -11,7 +11,8 @@ from slowfade import checks, parameters
 from slowfade.engines import Weights
 from slowfade.engines.reference import power_law_step
 from slowfade.gate import Forgetting, PowerInit, power_law_gate
-from slowfade.state import PowerLawState
+from slowfade.sequences import check_type, interval
+from slowfade.state import PowerLawState, parts
 
 
 class PowerLawForgetGate(nn.Module):
@@ -44,6 +45,7 @@ class PowerLawForgetGate(nn.Module):
         super().__init__()
         checks.sizes(size, size)
         checks.gate_options(power, power_init, epsilon)
+        checks.floating("dtype", dtype)
         self.size, self.power_init, self.epsilon = size, power_init, float(epsilon)
         parameters.register(self, {}, size, power, device=device, dtype=dtype)
         self.reset_parameters()
@@ -63,8 +65,8 @@ class PowerLawForgetGate(nn.Module):
         if logit.shape[-1] != self.size:
             raise RuntimeError(f"the reset logit should have {self.size} features, got {logit.shape[-1]}")
         age = torch.zeros_like(logit) if age is None else age
-        step = dt.unsqueeze(-1) if isinstance(dt, Tensor) and dt.dim() else (1.0 if dt is None else dt)
-        return power_law_gate(logit, age, self.power.to(age.dtype), epsilon=self.epsilon, dt=step)
+        step_dt = 1.0 if dt is None else interval(dt, logit).unsqueeze(-1)
+        return power_law_gate(logit, age, self.power.to(age.dtype), epsilon=self.epsilon, dt=step_dt)
 
     def extra_repr(self) -> str:
         return f"{self.size}, epsilon={self.epsilon}"
@@ -105,6 +107,7 @@ class PowerLawLSTMCell(nn.Module):
         checks.sizes(input_size, hidden_size)
         checks.flags(bias=bias, coupled=coupled)
         checks.gate_options(power, power_init, epsilon)
+        checks.floating("dtype", dtype)
         self.input_size, self.hidden_size = input_size, hidden_size
         self.power_init, self.epsilon, self.coupled = power_init, float(epsilon), coupled
         gates = (3 if coupled else 4) * hidden_size
@@ -136,11 +139,12 @@ class PowerLawLSTMCell(nn.Module):
             raise ValueError(f"x should be (B, I) or (I,), got {x.dim()}-D")
         if x.shape[-1] != self.input_size:
             raise RuntimeError(f"x should have input_size = {self.input_size} features, got {x.shape[-1]}")
+        check_type(x, self.weight_ih.dtype, RuntimeError)
         shape = (*x.shape[:-1], self.hidden_size)
         if state is None:
             zero = x.new_zeros(shape, dtype=torch.promote_types(self.weight_ih.dtype, torch.float32))
             state = (zero, zero, zero)
-        h, c, age = state if len(state) == 3 else (*state, torch.zeros_like(state[1]))
+        h, c, age = parts(state)
         for name, part in zip(PowerLawState._fields, (h, c, age), strict=True):
             if part.shape != shape:
                 raise RuntimeError(f"state.{name} should be {tuple(shape)}, got {tuple(part.shape)}")
@@ -153,7 +157,7 @@ class PowerLawLSTMCell(nn.Module):
             weights,
             epsilon=self.epsilon,
             coupled=self.coupled,
-            dt=dt.unsqueeze(-1) if isinstance(dt, Tensor) and dt.dim() else (1.0 if dt is None else dt),
+            dt=1.0 if dt is None else interval(dt, x).unsqueeze(-1),
         )
         return PowerLawState(step.hidden, step.cell, step.age)
 

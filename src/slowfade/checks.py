@@ -65,4 +65,4 @@ def one_of(name: str, value: str, known: tuple[str, ...]) -> None:
 
 def floating(name: str, dtype: torch.dtype | None) -> None:
     if dtype is not None and not dtype.is_floating_point:
-        raise ValueError(f"{name} should be a real floating-point type, got {dtype}")
+        raise RuntimeError(f"{name} should be a real floating-point type, got {dtype}")

@@ -34,6 +34,7 @@ __all__ = [
     "power_law_gate",
     "reference_time",
     "reset_and_keep",
+    "values_visible",
 ]
 
 PowerInit = str | float | tuple[float, float]
@@ -165,6 +166,12 @@ def elapsed(
         begin = torch.as_tensor(start, dtype=times.dtype, device=times.device)
         first = (begin.unsqueeze(axis) if begin.dim() == 1 and times.dim() == 2 else begin).expand_as(first)
     dt = torch.diff(times, dim=axis, prepend=first)
-    if not torch.compiler.is_compiling() and bool((dt < 0).any()):
+    if values_visible(dt) and bool((dt < 0).any()):
         raise ValueError("timestamps should not decrease, and should not lie before start")
     return dt if timestamps.is_floating_point() else dt.to(torch.get_default_dtype())
+
+
+def values_visible(tensor: Tensor) -> bool:
+    """Whether values can be looked at: not while a graph is being traced, nor under a ``torch.func`` transform."""
+    transformed = torch._C._functorch.peek_interpreter_stack() is not None
+    return not (torch.compiler.is_compiling() or transformed or tensor.is_meta)

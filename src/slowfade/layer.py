@@ -14,8 +14,8 @@ from torch.nn.utils.rnn import PackedSequence
 from slowfade import checks, engines, parameters
 from slowfade.engines import Weights, reference
 from slowfade.gate import PowerInit
-from slowfade.sequences import Sequences, backward_intervals, normalise
-from slowfade.state import PowerLawState
+from slowfade.sequences import Sequences, autocasting, backward_intervals, check_type, interval, normalise
+from slowfade.state import PowerLawState, parts
 
 
 class PowerLawTrace(NamedTuple):
@@ -162,11 +162,10 @@ class PowerLawLSTM(nn.Module):
             raise RuntimeError("a bidirectional layer needs the whole sequence: it cannot step")
         if x_t.dim() not in (1, 2):
             raise ValueError(f"x_t should be (B, I) or (I,), got {x_t.dim()}-D")
-        if dt_t is not None:
-            dt_t = torch.as_tensor(dt_t, device=x_t.device).expand(x_t.shape[:-1]).unsqueeze(0)
+        step_dt = None if dt_t is None else interval(dt_t, x_t).unsqueeze(0)
         # One step of a batch is a time-major sequence whatever batch_first says; without a batch it is (1, I).
-        sequences = normalise(x_t.unsqueeze(0), dt_t, input_size=self.input_size, batch_first=False)
-        self._check_type(sequences.x)
+        sequences = normalise(x_t.unsqueeze(0), step_dt, input_size=self.input_size, batch_first=False)
+        check_type(sequences.x, self.weight_ih_l0.dtype, ValueError)
         output, end = self._run(sequences, self._start(sequences, state))
         return (output if sequences.batched else output.squeeze(1)).squeeze(0), self._end(sequences, end)
 
@@ -221,13 +220,8 @@ class PowerLawLSTM(nn.Module):
         lengths: Tensor | Sequence[int] | None,
     ) -> Sequences:
         sequences = normalise(x, dt, lengths, input_size=self.input_size, batch_first=self.batch_first)
-        self._check_type(sequences.x)
+        check_type(sequences.x, self.weight_ih_l0.dtype, ValueError)
         return sequences
-
-    def _check_type(self, x: Tensor) -> None:
-        dtype = self.weight_ih_l0.dtype
-        if x.dtype != dtype and not torch.is_autocast_enabled(x.device.type):
-            raise ValueError(f"x should be {dtype} like the weights, got {x.dtype}: convert one of them")
 
     def _start(self, sequences: Sequences, state: tuple[Tensor, ...] | None) -> PowerLawState:
         """The state to start from, rows arranged like the sequences', in the precision the recurrence keeps."""
@@ -237,12 +231,8 @@ class PowerLawLSTM(nn.Module):
         widths = {"h": self.proj_size or self.hidden_size, "c": self.hidden_size, "age": self.hidden_size}
         if state is None:
             return PowerLawState(*(x.new_zeros(*rows, width, dtype=dtype) for width in widths.values()))
-        if not isinstance(state, (tuple, list)) or len(state) not in (2, 3):
-            raise TypeError("state should be a PowerLawState, or a tuple (h, c) or (h, c, age)")
-        if len(state) == 2:
-            state = (*state, torch.zeros_like(state[1]))
-        parts = []
-        for (name, width), part in zip(widths.items(), state, strict=True):
+        arranged = []
+        for (name, width), part in zip(widths.items(), parts(state), strict=True):
             expected = (*rows, width) if sequences.batched else (rows[0], width)
             if tuple(part.shape) != expected:
                 raise RuntimeError(f"state.{name} should be {expected}, got {tuple(part.shape)}")
@@ -250,8 +240,8 @@ class PowerLawLSTM(nn.Module):
                 raise RuntimeError(
                     f"state.{name} should be floating-point on {x.device} like x, got {part.dtype} on {part.device}"
                 )
-            parts.append(sequences.arrange_state(part).to(dtype))
-        return PowerLawState(*parts)
+            arranged.append(sequences.arrange_state(part).to(dtype))
+        return PowerLawState(*arranged)
 
     def _end(self, sequences: Sequences, state: PowerLawState) -> PowerLawState:
         return PowerLawState(*(sequences.restore_state(part) for part in state))
@@ -301,5 +291,5 @@ class PowerLawLSTM(nn.Module):
             if layer < self.num_layers - 1:
                 x = F.dropout(x, self.dropout, self.training)
         device = x.device.type
-        dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else sequences.x.dtype
-        return x.to(dtype), PowerLawState(*(torch.stack(parts) for parts in zip(*ends, strict=True)))
+        dtype = torch.get_autocast_dtype(device) if autocasting(device) else sequences.x.dtype
+        return x.to(dtype), PowerLawState(*(torch.stack(part) for part in zip(*ends, strict=True)))

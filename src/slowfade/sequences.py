@@ -10,6 +10,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from slowfade.gate import values_visible
+
 
 class Sequences(NamedTuple):
     """A batch of sequences, time-major, with the way back to the layout it came in."""
@@ -86,11 +88,6 @@ def normalise(
     )
 
 
-def values_visible(*tensors: Tensor) -> bool:
-    """Whether values can be looked at: not while a graph is being traced, nor under a ``torch.func`` transform."""
-    return not torch.compiler.is_compiling() and torch._C._functorch.peek_interpreter_stack() is None
-
-
 def backward_intervals(
     dt: Float[Tensor, "time batch"], lengths: Int[Tensor, " batch"] | None
 ) -> Float[Tensor, "time batch"]:
@@ -105,6 +102,26 @@ def backward_intervals(
         return turned
     last = (lengths - 1).clamp(min=0).unsqueeze(0)
     return turned.scatter(0, last, dt[:1])
+
+
+def interval(dt: Tensor | float, x: Float[Tensor, "*batch features"]) -> Float[Tensor, "*batch"]:
+    """The ``dt`` of one step, a number or one for each row of ``x``, checked."""
+    if not isinstance(dt, Tensor):
+        dt = torch.tensor(dt, dtype=_time_dtype(x))
+    if dt.dim() and dt.shape != x.shape[:-1]:
+        raise RuntimeError(f"dt should be a number or of shape {tuple(x.shape[:-1])}, got {tuple(dt.shape)}")
+    _check_intervals(dt)
+    return dt.to(device=x.device, dtype=_time_dtype(x)).expand(x.shape[:-1])
+
+
+def check_type(x: Tensor, dtype: torch.dtype, error: type[Exception]) -> None:
+    """``x`` should be of the weights' type, unless autocast makes them one."""
+    if x.dtype != dtype and not autocasting(x.device.type):
+        raise error(f"x should be {dtype} like the weights, got {x.dtype}: convert one of them")
+
+
+def autocasting(device: str) -> bool:
+    return torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
 
 
 def _check_features(x: Tensor, input_size: int) -> None:
@@ -132,7 +149,9 @@ def _normalise_dt(
 
 
 def _check_intervals(dt: Tensor) -> None:
-    if values_visible() and not bool(((dt >= 0) & torch.isfinite(dt)).all()):
+    if dt.is_complex() or dt.dtype == torch.bool:
+        raise TypeError(f"dt should be real numbers, got {dt.dtype}")
+    if values_visible(dt) and not bool(((dt >= 0) & torch.isfinite(dt)).all()):
         raise ValueError("dt should be finite and not negative: it is the time since the previous sample")
 
 
@@ -153,7 +172,7 @@ def _normalise_lengths(
         raise TypeError(f"lengths should be integers, got {counts.dtype}")
     if counts.shape != (batch,):
         raise RuntimeError(f"lengths should be (B,) = ({batch},), got {tuple(counts.shape)}")
-    if values_visible() and not bool(((counts >= 0) & (counts <= steps)).all()):
+    if values_visible(counts) and not bool(((counts >= 0) & (counts <= steps)).all()):
         raise RuntimeError(f"lengths should lie between 0 and T = {steps}")
     return counts.to(torch.int64)
 
@@ -169,10 +188,17 @@ def _unpack(x: PackedSequence, dt: Tensor | PackedSequence | None, lengths: obje
     if dt is not None:
         if not isinstance(dt, PackedSequence):
             raise TypeError("x is packed, so dt should be a PackedSequence packed like x")
-        if not torch.equal(dt.batch_sizes, x.batch_sizes) or dt.data.shape != x.data.shape[:1]:
+        same_order = torch.equal(_packed_order(dt), _packed_order(x))
+        if not torch.equal(dt.batch_sizes, x.batch_sizes) or not same_order or dt.data.shape != x.data.shape[:1]:
             raise RuntimeError("dt should be packed like x: the same lengths and order, one number per step")
         _check_intervals(dt.data)
         intervals, _ = pad_packed_sequence(PackedSequence(dt.data.to(_time_dtype(x.data)), dt.batch_sizes))
     return Sequences(
         padded, None if dt is None else intervals, counts.to(x.data.device), True, False, PackedSequence(*x)
     )
+
+
+def _packed_order(packed: PackedSequence) -> Int[Tensor, " batch"]:
+    """Which row stands where in the packing."""
+    rows = int(packed.batch_sizes[0])
+    return torch.arange(rows) if packed.sorted_indices is None else packed.sorted_indices.cpu()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -27,3 +28,12 @@ class PowerLawState(NamedTuple):
     def detach(self) -> PowerLawState:
         """The same values, cut from the graph: for truncated backpropagation."""
         return PowerLawState(*(part.detach() for part in self))
+
+
+def parts(state: tuple[Tensor, ...]) -> State:
+    """``(h, c, age)`` of a state as a user gives it; ``(h, c)`` alone means age 0."""
+    sequence = isinstance(state, (tuple, list)) and len(state) in (2, 3)
+    if not sequence or not all(isinstance(part, Tensor) for part in state):
+        raise TypeError("state should be a PowerLawState, or a tuple (h, c) or (h, c, age) of tensors")
+    h, c, age = state if len(state) == 3 else (*state, torch.zeros_like(state[1]))
+    return h, c, age
