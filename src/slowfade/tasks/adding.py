@@ -70,7 +70,7 @@ class Adding(Task):
         # Among the steps still unmarked: those from the first mark on move up by one.
         second = self._integers(split, "second", numbers, self.length // 2 - 2)
         second += second >= first
-        values = Stream(self.data_seed, f"adding {split} values").uniforms(numbers, int(lengths.max()), -1, 1)
+        values = 2 * Stream(self.data_seed, f"adding {split} values").uniforms(numbers, int(lengths.max())) - 1
 
         markers = np.zeros_like(values)
         for marked, marker in ((first, 1), (second, 1), (lengths - 1, -1), (np.zeros_like(first), -1)):

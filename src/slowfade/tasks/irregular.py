@@ -46,7 +46,7 @@ class Glimpses:
         Int[Tensor, " batch"],
     ]:
         """Values, times, lengths, targets."""
-        times = Stream(0, f"irregular {split}").uniforms(numbers, self.steps, 0, PIXELS)
+        times = PIXELS * Stream(0, f"irregular {split}").uniforms(numbers, self.steps)
         times.sort(axis=1)
         values = np.take_along_axis(self.digits.rows(split, numbers), times.astype(np.int64), axis=1) / 255
         lengths = np.full(len(numbers), self.steps)

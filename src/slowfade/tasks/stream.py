@@ -56,11 +56,9 @@ class Stream:
         words = np.moveaxis(philox(counter, key), 0, -1).reshape(len(sequences), -1)
         return words[:, :count].astype(np.uint32)
 
-    def uniforms(
-        self, numbers: Int64[Tensor, " batch"], count: int, low: float = 0.0, high: float = 1.0
-    ) -> Float64[Array, "batch count"]:
-        """Numbers from the open interval ``(low, high)``, 2^32 different ones."""
-        return low + (high - low) * (self.words(numbers, count) + 0.5) * 2.0**-32
+    def uniforms(self, numbers: Int64[Tensor, " batch"], count: int) -> Float64[Array, "batch count"]:
+        """Numbers from the open interval (0, 1), 2^32 different ones."""
+        return (self.words(numbers, count) + 0.5) * 2.0**-32
 
     def integers(self, numbers: Int64[Tensor, " batch"], count: int, high: int) -> Int64[Array, "batch count"]:
         """Numbers from ``0 .. high - 1``; each has its share to within ``high / 2^32`` of it."""
