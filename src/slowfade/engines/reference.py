@@ -42,10 +42,10 @@ class Step(NamedTuple):
 
 
 def power_law_step(
-    from_input: Float[Tensor, "batch gates_hidden"],
-    hidden: Float[Tensor, "batch recurrent"],
-    cell: Float[Tensor, "batch hidden"],
-    age: Float[Tensor, "batch hidden"],
+    from_input: Float[Tensor, "*batch gates_hidden"],
+    hidden: Float[Tensor, "*batch recurrent"],
+    cell: Float[Tensor, "*batch hidden"],
+    age: Float[Tensor, "*batch hidden"],
     weights: Weights,
     *,
     epsilon: float,
