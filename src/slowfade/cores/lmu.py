@@ -63,7 +63,7 @@ class LMU(SteppedCore):
 
 
 class LMULayer(Layer):
-    """``encoder_x (I)``, ``encoder_h (H)``, ``encoder_m (d)``, ``weight_x (H, I)``, ``weight_h``, ``weight_m (H, d)``."""
+    """``encoder_x (I)``, ``encoder_h (H)``, ``encoder_m (d)``; ``weight_x (H, I)``, ``weight_h``, ``weight_m``."""
 
     state_type = LMUState
 

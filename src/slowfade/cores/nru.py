@@ -18,11 +18,15 @@ where the code takes the mean, and lets the heads see ``x_t`` too. We depart fro
   an outer product again. ``V`` is never made. That needs ``M = k q²``; the code takes any ``M k = s²``.
 - Each factor's norm is at least 1e-6. The code's 1e-12 never acts in float32, where fifth powers vanish long before:
   a row of 1e-9 would have norm zero and be blown up a thousandfold.
+- Rows whose norm is over 1e7 count as zero. What the heads write grows with what they read, so that from its initial
+  values the memory grows e-fold about every thirty steps. In the code it stops where float32 overflows: norms are
+  infinite then and rows zero, but gradients NaN.
 """
 
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import Annotated, Any, NamedTuple
 
 import torch
@@ -31,6 +35,9 @@ from torch.nn import functional as F
 
 from slowfade.cores.core import State
 from slowfade.cores.stepped import Layer, Prepared, SteppedCore
+
+#: Norms of the heads' vectors over and under which they count as zero, and as no smaller.
+CEILING, FLOOR = 1e7, 1e-6
 
 
 class NRUState(NamedTuple):
@@ -101,41 +108,36 @@ class NRULayer(Layer):
         return NRUState(x.new_zeros(x.shape[1], self.hidden_size), x.new_zeros(x.shape[1], self.memory_size))
 
     def prepare(self, x: Tensor, dt: Tensor | None) -> Prepared:
-        return (F.linear(x, self.weight_ih, self.bias),), (self.weight_hh.t(), self.weight_heads.t())
+        signs = x.new_tensor([1, -1]).view(2, 1, 1) / self.heads
+        return (F.linear(x, self.weight_ih, self.bias),), (self.weight_hh.t(), self.weight_heads.t(), signs)
 
     def step(self, inputs: tuple[Tensor, ...], state: Any, shared: tuple[Tensor, ...]) -> State:
-        weight_hh, weight_heads = shared
+        weight_hh, weight_heads, signs = shared
         logit = torch.addmm(inputs[0], torch.cat([state.hidden, state.memory], dim=-1), weight_hh)
         hidden = torch.relu(logit if self.norm is None else self.norm(logit))
         if self.silence is not None:
             hidden = hidden * self.silence
         heads = torch.addmm(self.bias_heads, torch.cat([hidden, state.memory], dim=-1), weight_heads)
-        return NRUState(hidden, state.memory + self.written(heads))
+        return NRUState(hidden, state.memory + self.written(heads, signs))
 
-    def written(self, heads: Tensor) -> Tensor:
+    def written(self, heads: Tensor, signs: Tensor) -> Tensor:
         """``1/k Σ_i (α_i Vʷ_i - β_i Vᵉ_i)``, ``(B, M)``, from what the heads say."""
         strength, first, second = heads.split([2 * self.heads, 2 * self.width, 2 * self.width], dim=-1)
         strength = strength.unflatten(-1, (2, self.heads, 1))
-        first = first.unflatten(-1, (2, self.heads, -1))
-        second = second.unflatten(-1, (2, -1))
+        factors = [(first.unflatten(-1, (2, self.heads, -1)), second.unflatten(-1, (2, -1)))]
         if self.use_relu:
-            # ReLU(u₁ ⊗ u₂) is the sum of two outer products that nowhere overlap, of the positive parts and of the
-            # negative ones.
             strength = torch.relu(strength)
-            up, down = (torch.relu(first), torch.relu(second)), (torch.relu(-first), torch.relu(-second))
-            share = strength / either(product_of_norms(*up), product_of_norms(*down))
-            first, second = (torch.cat(parts, dim=1) for parts in zip(up, down, strict=True))
-            share = share.repeat(1, 2, 1, 1)
-        else:
-            share = strength / product_of_norms(first, second)
-        share = share * share.new_tensor([1, -1] * (2 if self.use_relu else 1)).div(self.heads).view(-1, 1, 1)
-        return torch.bmm((share * first).sum(2).transpose(1, 2), second).flatten(1)
+            # ReLU(u₁ ⊗ u₂) is the outer product of the positive parts and, elsewhere, that of the negative ones.
+            factors = [(torch.relu(sign * u1), torch.relu(sign * u2)) for u1, u2 in factors for sign in (1, -1)]
+        norm = reduce(either, (product_of_norms(*pair) for pair in factors))
+        share = signs * torch.where(norm < CEILING, strength / norm, 0.0)
+        return reduce(torch.add, (torch.bmm((share * u1).sum(2).mT, u2) for u1, u2 in factors)).flatten(1)
 
 
 def product_of_norms(first: Tensor, second: Tensor) -> Tensor:
     """The 5-norm of every head's row of ``u₁ ⊗ u₂``: ``(B, 2, k, q)`` and ``(B, 2, kq)`` give ``(B, 2, k, 1)``."""
-    norms = (torch.linalg.vector_norm(u, 5, dim=-1, keepdim=True).clamp_min(1e-6) for u in (first, second.unsqueeze(2)))
-    return torch.mul(*norms)
+    short = (torch.linalg.vector_norm(u, 5, dim=-1, keepdim=True) for u in (first, second.unsqueeze(2)))
+    return torch.mul(*(norm.clamp_min(FLOOR) for norm in short))
 
 
 def either(a: Tensor, b: Tensor) -> Tensor:
