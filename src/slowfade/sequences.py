@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
@@ -33,13 +33,13 @@ class Sequences(NamedTuple):
             return output.squeeze(1)
         return output.transpose(0, 1) if self.batch_first else output
 
-    def restore_state(self, part: Float[Tensor, "layers batch features"]) -> Tensor:
+    def restore_state(self, part: Shaped[Tensor, "layers batch *features"]) -> Tensor:
         """A part of a state, with its rows in the order the user knows."""
         if self.packed is not None and self.packed.unsorted_indices is not None:
             return part.index_select(1, self.packed.unsorted_indices)
         return part if self.batched else part.squeeze(1)
 
-    def restore_layers(self, values: Float[Tensor, "layers time batch features"]) -> Tensor:
+    def restore_layers(self, values: Shaped[Tensor, "layers time batch *features"]) -> Tensor:
         """Values of every layer and step, in the layout of the input; those of a ``PackedSequence`` stay padded."""
         if self.packed is not None and self.packed.unsorted_indices is not None:
             return values.index_select(2, self.packed.unsorted_indices)
@@ -47,7 +47,7 @@ class Sequences(NamedTuple):
             return values.squeeze(2)
         return values.transpose(1, 2) if self.batch_first else values
 
-    def arrange_state(self, part: Float[Tensor, "layers *batch features"]) -> Tensor:
+    def arrange_state(self, part: Shaped[Tensor, "layers *batch features"]) -> Tensor:
         """The inverse of :meth:`restore_state`."""
         if self.packed is not None and self.packed.sorted_indices is not None:
             return part.index_select(1, self.packed.sorted_indices)

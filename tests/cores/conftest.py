@@ -14,7 +14,12 @@ from slowfade.cores import Core
 Build = Callable[..., Core]
 
 #: Options that make a network small, where its defaults are made for long sequences.
-SMALL: dict[str, dict[str, Any]] = {"chrono": {"t_max": 20.0}}
+SMALL: dict[str, dict[str, Any]] = {
+    "chrono": {"t_max": 20.0},
+    "nru": {"memory_size": 16, "heads": 4},
+    "lmu": {"order": 6, "theta": 10.0},
+    "scrn": {"context_size": 4},
+}
 
 
 @pytest.fixture(params=cores.names())
