@@ -16,7 +16,7 @@ from slowfade.training.model import Encoder, Model
 
 @dataclass(frozen=True)
 class Training:
-    """How a network is trained. The command's defaults are the paper's settings for the task."""
+    """How a network is trained: by default as the paper trains on the task."""
 
     hidden: int
     """Hidden units."""
@@ -137,7 +137,7 @@ def configure(
     if core not in cores.names():
         raise UserError(f"there is no network {core!r}; the networks are {', '.join(cores.names())}")
     built = tasks.build(task, **(task_options or {}))
-    options = {**default_core_options(built, core), **(core_options or {})}
+    options = all_core_options(built, core, core_options or {})
     if budget is not None:
         if "hidden" in training:
             raise UserError("hidden and budget both say how large the network is: give one of them")
@@ -176,9 +176,13 @@ def hidden_for(task: Task, core: str, budget: int, layers: int | None, options: 
     )
 
 
-def default_core_options(task: Task, core: str) -> dict[str, Any]:
-    """What a network is told on this task unless told otherwise."""
-    return dict(task.settings.core_options.get(core, {}))
+def all_core_options(task: Task, core: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Every option of a network: as chosen, else as the task asks for, else as the network has it."""
+    options = {option.name: option.default for option in cores.options(core)}
+    if unknown := sorted(chosen.keys() - options):
+        there = f"its options are {', '.join(options)}" if options else "it has none"
+        raise UserError(f"{core} has no option {unknown[0]!r}; {there}")
+    return {**options, **task.settings.core_options.get(core, {}), **chosen}
 
 
 def differences(stored: Config, asked: Config) -> list[str]:

@@ -38,11 +38,12 @@ class Loop:
     just these, so that a run that was killed goes on as if nothing had happened.
     """
 
-    def __init__(self, fabric: Fabric, config: Config, path: Path, watcher: Watcher) -> None:
-        self.fabric, self.config, self.path, self.watcher = fabric, config, path, watcher
+    def __init__(self, fabric: Fabric, config: Config, path: Path) -> None:
+        self.fabric, self.config, self.path = fabric, config, path
         self.training, self.task = config.training, config.build_task()
         torch.manual_seed(self.training.seed)
         self.model = config.build_model(self.task)
+        self.check_measures()
         self.optimizer = optimizers.build(self.model, self.training)
         compiled: Any = torch.compile(self.model) if self.training.compile else self.model
         self.forward, self.stepper = fabric.setup(compiled, self.optimizer)
@@ -55,8 +56,9 @@ class Loop:
         self.saved = self.began = time.monotonic()
         self.interruption = Interruption()
 
-    def run(self) -> dict[str, Any]:
+    def run(self, watcher: Watcher) -> dict[str, Any]:
         """Train to the end, then test the best weights. Returns what goes into ``result.json``."""
+        self.watcher = watcher
         self.restore()
         self.metrics = folder.Rows(self.path / folder.METRICS, self.position.metrics_bytes) if self.first else None
         self.watcher.begin(self.position, self.steps)
@@ -142,6 +144,15 @@ class Loop:
             "validation": best,
             "test": tested,
         }
+
+    @torch.no_grad()
+    def check_measures(self) -> None:
+        """What a run is judged by is something that its task measures."""
+        batch = self.task.batch("validation", torch.arange(1))
+        measures = ["loss", *self.task.measures(self.model(batch)[0], batch)]
+        for flag, name in (("--best", self.training.best), ("--solved-by", self.training.solved_by)):
+            if name not in (None, *measures):
+                raise UserError(f"{flag} {name}: {self.config.task} measures {', '.join(measures)}")
 
     @torch.no_grad()
     def measure(self, split: Split) -> dict[str, float]:

@@ -125,6 +125,7 @@ def run(fabric: Fabric, config: Config, path: Path, quiet: bool) -> None:
         torch.set_num_threads(config.training.threads)
     if config.training.batch_size % fabric.world_size:
         raise UserError(f"{fabric.world_size} processes cannot share a batch of {config.training.batch_size} evenly")
+    loop = Loop(fabric, config, path)
     with contextlib.ExitStack() as stack:
         refusal = None
         if fabric.is_global_zero:
@@ -138,7 +139,7 @@ def run(fabric: Fabric, config: Config, path: Path, quiet: bool) -> None:
         watcher: Watcher = watchers(config, path, quiet) if fabric.is_global_zero else Watcher()
         reason = "error"
         try:
-            result = Loop(fabric, config, path, watcher).run()
+            result = loop.run(watcher)
             if fabric.is_global_zero:
                 folder.write_json(path / folder.RESULT, {**summary(config), **result})
             reason = "finished"
