@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from slowfade.training import Model
+from slowfade.training.model import Model
 
 
 class Ablation(NamedTuple):
@@ -39,5 +40,7 @@ def marked_first(marked: Bool[Tensor, " units"], *, seed: int) -> list[int]:
 
 
 def silenced(model: Model, units: Sequence[int]) -> Model:
-    """The same model with some hidden units held at zero at every step."""
-    return Model(model.encoder, model.core.silenced(units), model.head)
+    """A copy of a model in which some hidden units of the last layer are zero at every step."""
+    copy = deepcopy(model)
+    copy.core = copy.core.silenced(units)
+    return copy

@@ -48,12 +48,16 @@ def t_test(first: ArrayLike, second: ArrayLike, *, equal_variance: bool = False)
     first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     if min(first.size, second.size) < 2:
         raise ValueError("a t-test needs two values or more of each")
-    if first.std() == 0 and second.std() == 0:
-        difference = float(first.mean() - second.mean())
-        degrees = float(first.size + second.size - 2)
+    degrees = float(first.size + second.size - 2)
+    if np.ptp(first) == 0 and np.ptp(second) == 0:
+        difference = float(first[0] - second[0])
         return TTest(math.copysign(math.inf, difference) if difference else 0.0, degrees, 0.0 if difference else 1.0)
-    result = stats.ttest_ind(first, second, equal_var=equal_variance)
-    return TTest(float(result.statistic), float(result.df), float(result.pvalue))
+    moments = [(sample.mean(), sample.std(ddof=1), sample.size) for sample in (first, second)]
+    t, p = stats.ttest_ind_from_stats(*moments[0], *moments[1], equal_var=equal_variance)
+    if not equal_variance:
+        squares = [sd**2 / n for _, sd, n in moments]
+        degrees = sum(squares) ** 2 / (squares[0] ** 2 / (first.size - 1) + squares[1] ** 2 / (second.size - 1))
+    return TTest(float(t), float(degrees), float(p))
 
 
 def cohens_d(first: ArrayLike, second: ArrayLike) -> float:

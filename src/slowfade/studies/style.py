@@ -6,7 +6,6 @@ figure. Ink (text, axes) is one special shade that the report turns into the pag
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -91,13 +90,12 @@ def styled() -> AbstractContextManager[None]:
     return matplotlib.rc_context(STYLE)
 
 
-def panels(
-    count: int = 1, *, width: float = 3.2, height: float = 2.5, share_y: bool = False
-) -> tuple[Figure, list[Axes]]:
-    """A row of panels."""
-    figure = Figure(figsize=(width * count + 0.4, height))
-    axes = figure.subplots(1, count, squeeze=False, sharey=share_y)[0]
-    return figure, list(axes)
+def grid(
+    rows: int = 1, columns: int = 1, *, width: float = 3.2, height: float = 2.2
+) -> tuple[Figure, list[list[Axes]]]:
+    """Panels in rows."""
+    figure = Figure(figsize=(width * columns + 0.6, height * rows + 0.2))
+    return figure, [list(row) for row in figure.subplots(rows, columns, squeeze=False)]
 
 
 def line(
@@ -109,11 +107,14 @@ def line(
     spread: ArrayLike | None = None,
     text: str | None = None,
     dashed: bool = False,
+    marker: str | None = None,
 ) -> None:
     """A curve in its network's colour with its uncertainty as a band; :func:`name_lines` writes its name beside it."""
     style = "--" if dashed else "-"
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    axes.plot(x, y, style, color=colour(network), label=label(network) if text is None else text)
+    axes.plot(
+        x, y, style, marker=marker, markersize=3, color=colour(network), label=label(network) if text is None else text
+    )
     if spread is not None and np.any(spread):
         axes.fill_between(x, y - spread, y + spread, color=colour(network), alpha=0.2, linewidth=0)
 
@@ -166,19 +167,13 @@ def _apart(heights: Sequence[float], gap: float) -> list[float]:
     return result
 
 
-def svg(figure: Figure) -> str:
-    """The figure as an ``<svg>`` element: same figure, same text."""
-    buffer = io.StringIO()
-    with styled():
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    text = buffer.getvalue()
-    return text[text.index("<svg") :]
-
-
 def save(figure: Figure, stem: Path) -> list[Path]:
     """The figure as SVG, PDF and PNG beside each other."""
     files = [stem.with_suffix(suffix) for suffix in (".svg", ".pdf", ".png")]
     with styled():
+        # Laid out once, for all three.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
         figure.savefig(files[0], metadata={"Date": None})
         figure.savefig(files[1], metadata={"CreationDate": None})
         figure.savefig(files[2], transparent=False, facecolor="white")

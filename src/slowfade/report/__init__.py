@@ -1,0 +1,1 @@
+"""The page that shows all studies, and the explorer of a trained network."""

@@ -1,0 +1,157 @@
+"""Frequency discrimination, with and without the time as an input (paper, section 5.4, table 3, figure A.6)."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from matplotlib.figure import Figure
+
+from slowfade.analysis.statistics import summary
+from slowfade.studies import learning, style
+from slowfade.studies.claims import Claim, Verdict, greater, untested
+from slowfade.studies.comparison import comparison
+from slowfade.studies.experiment import Experiment
+from slowfade.studies.published import published
+from slowfade.studies.study import Data, Preset, Scale, Study, Trained
+from slowfade.studies.table import Table
+
+NETWORKS = ("lstm", "chrono", "powerlaw")
+NAMES = {"lstm": "LSTM", "chrono": "chrono", "powerlaw": "power law"}
+SAMPLINGS: dict[Preset, tuple[str, ...]] = {
+    "smoke": ("async",),
+    "laptop": ("sync-1", "async"),
+    "paper": ("sync-1", "sync-0.1", "async"),
+}
+TIMES = {"time": True, "no time": False}
+
+
+SCALES: dict[Preset, Scale] = {
+    "smoke": Scale(
+        2,
+        {"hidden": 8, "batch_size": 16, "max_steps": 4, "evaluate_every": 2},
+        {"train_sequences": 64, "validation_sequences": 32},
+        "a few steps of tiny networks, random times only: the figures mean nothing",
+    ),
+    "laptop": Scale(3, departure="three seeds instead of five; Δt = 0.1 not run"),
+    "paper": Scale(5),
+}
+
+
+class FrequencyStudy(Study):
+    name = "frequency"
+    title = "Telling frequencies apart, by samples at regular and irregular times"
+    place = "table 3"
+    about = (
+        "Is the period of a sine wave between 5 and 6? Samples come one apart, a tenth apart, or at random times; the "
+        "time is an input or not. Paper: without it only the power law, whose gate knows the time, does well on "
+        "random times."
+    )
+    scales = SCALES
+
+    def experiments(self, preset: Preset) -> list[Experiment]:
+        scale = self.scales[preset]
+        return [
+            Experiment(
+                "frequency",
+                network,
+                seed,
+                {"sampling": sampling, "time_input": time_input, **scale.task_options},
+                {},
+                scale.training,
+            )
+            for sampling in SAMPLINGS[preset]
+            for time_input in TIMES.values()
+            for network in NETWORKS
+            for seed in range(scale.seeds)
+        ]
+
+    def analyse(self, preset: Preset, runs: Trained) -> Data:
+        return {
+            "found": [
+                {
+                    "network": network,
+                    "condition": f"{sampling}, {name}",
+                    "accuracy": runs.of(network, sampling=sampling, time_input=time_input).measured(
+                        "test", "accuracy", 100
+                    ),
+                }
+                for sampling in SAMPLINGS[preset]
+                for name, time_input in TIMES.items()
+                for network in NETWORKS
+            ],
+            "curves": [
+                entry
+                for name, time_input in TIMES.items()
+                for network in NETWORKS
+                for entry in learning.collect(
+                    runs.of(network, sampling="async", time_input=time_input),
+                    {"loss": "train", "accuracy": "validation"},
+                    time=name,
+                )
+            ],
+        }
+
+    def claims(self, data: Data) -> list[Claim]:
+        what = "test accuracy in percent"
+        claims = [
+            _better(data, ("powerlaw", "async, no time"), (rival, "async, no time"), self.place, what)
+            for rival in ("lstm", "chrono")
+        ]
+        claims += [
+            _better(data, (network, "async, time"), (network, "async, no time"), self.place, what)
+            for network in ("lstm", "chrono")
+        ]
+        claims += [
+            _better(data, (network, "sync-0.1, no time"), ("lstm", "sync-0.1, no time"), self.place, what)
+            for network in ("powerlaw", "chrono")
+        ]
+        return [*claims, *(_alike(data, f"sync-1, {time}", self.place) for time in TIMES)]
+
+    def tables(self, data: Data) -> list[Table]:
+        found = {(entry["network"], entry["condition"]): entry["accuracy"] for entry in data["found"]}
+        ours = {
+            (number.row, number.condition): found.get((number.network, number.condition), [])
+            for number in published(self.name)
+        }
+        note = "Test accuracy in percent at the epoch with the best validation accuracy, mean ± standard deviation."
+        return [comparison(self.name, "Frequency discrimination", ours, digits=2, note=note)]
+
+    def figures(self, data: Data) -> dict[str, Figure]:
+        figure, axes = style.grid(2, len(TIMES))
+        for column, name in enumerate(TIMES):
+            for row, (measure, label) in enumerate((("accuracy", "validation accuracy"), ("loss", "training loss"))):
+                panel = axes[row][column]
+                learning.draw(panel, learning.pick(data["curves"], measure, time=name))
+                panel.set_ylabel(label)
+                if row == 0:
+                    panel.set_title(f"random times, {'with time as input' if TIMES[name] else 'without'}")
+                style.name_lines(panel)
+        return {self.name: figure}
+
+
+def _accuracy(data: Data, network: str, condition: str) -> list[float]:
+    found = (e["accuracy"] for e in data["found"] if (e["network"], e["condition"]) == (network, condition))
+    return next(found, [])
+
+
+def _better(data: Data, high: tuple[str, str], low: tuple[str, str], place: str, what: str) -> Claim:
+    """That one network in one condition is better than another."""
+    if high[1] == low[1]:
+        text = f"{high[1]}: the {NAMES[high[0]]} network is better than the {NAMES[low[0]]} network"
+        names = (NAMES[high[0]], NAMES[low[0]])
+    else:
+        text = f"async: the {NAMES[high[0]]} network is better with the time as an input than without"
+        names = ("with", "without")
+    return greater(text, place, _accuracy(data, *high), _accuracy(data, *low), what=what, names=names, digits=2)
+
+
+def _alike(data: Data, condition: str, place: str) -> Claim:
+    text = f"{condition}: all networks do equally well"
+    test = "the means of test accuracy differ by at most one point"
+    means = {network: _accuracy(data, network, condition) for network in NETWORKS}
+    if not all(means.values()):
+        return untested(text, place, test)
+    values = {network: summary(accuracies).mean for network, accuracies in means.items()}
+    widest = max(abs(values[a] - values[b]) for a, b in combinations(values, 2))
+    evidence = ", ".join(f"{NAMES[network]} {value:.2f}" for network, value in values.items())
+    return Claim(text, place, test, Verdict.HOLDS if widest <= 1 else Verdict.FAILS, evidence)
