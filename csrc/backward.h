@@ -56,7 +56,7 @@ class BackwardRun {
       const int64_t first = most(0, last - chunk_), rows = s_.active[first];
       first_row_[0] = 0;
       for (int64_t t = first; t < last; ++t) first_row_[t - first + 1] = first_row_[t - first] + s_.active[t];
-      const Division division = Division::of(rows, work, pool_.threads);
+      const Division division = Division::of(rows, work, units_, pool_.threads);
       if (division.by_units)
         chunk_by_units(first, last, division.parts);
       else
@@ -128,7 +128,7 @@ class BackwardRun {
       parallel(pool_, parts, [&](int part) {
         gates(t, row0, 0, rows, share(units_, part, parts), share(units_, part + 1, parts), part);
       });
-      if (p_.ddt.data) store_ddt(t, 0, rows, 0, int(least(parts, units_)));
+      if (p_.ddt.data) store_ddt(t, 0, rows, 0, parts);
       parallel(pool_, parts, [&](int part) {
         recur(row0, 0, rows, share(hh_.groups(), part, parts), share(hh_.groups(), part + 1, parts));
         if (p_.dx.data)

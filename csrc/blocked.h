@@ -149,9 +149,9 @@ struct Division {
   int parts;
 
   // Rows are the better cut as long as there are enough of them to fill register tiles.
-  static Division of(int64_t rows, int64_t work_per_row, int threads) {
+  static Division of(int64_t rows, int64_t work_per_row, int64_t units, int threads) {
     constexpr int64_t worth_a_meeting = 400'000;  // multiplications
-    if (rows < 4 * threads && rows * work_per_row >= worth_a_meeting) return {true, threads};
+    if (rows < 4 * threads && rows * work_per_row >= worth_a_meeting) return {true, int(least(units, threads))};
     return {false, int(most(1, least(rows, threads)))};
   }
 };

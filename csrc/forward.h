@@ -33,7 +33,7 @@ class ForwardRun {
     const int64_t work = s_.hidden * G * (s_.inputs + s_.recurrent);
     for (int64_t first = 0; first < s_.steps && s_.active[first]; first += stretch) {
       const int64_t last = least(first + stretch, s_.steps), rows = s_.active[first];
-      const Division division = Division::of(rows, work, pool_.threads);
+      const Division division = Division::of(rows, work, units_, pool_.threads);
       if (division.by_units)
         run_by_units(first, last, division.parts);
       else
