@@ -2,44 +2,17 @@
 
 from __future__ import annotations
 
-import cmath
 import math
 
 import pytest
 import scipy.linalg
-import scipy.stats
 import torch
 
 from slowfade.cores.orthogonal import RotationLayers, SkewExponential, UpperTriangle
+from readings import assert_uniform, turned_by_pairs
 from support import assert_close
 
 STYLES = [("tunable", 2), ("tunable", 4), ("tunable", 8), ("fft", 2)]
-
-
-def one_by_one(layers: RotationLayers, style: str, capacity: int, vector: list[complex]) -> list[complex]:
-    """The product on one vector, a pair at a time, from the paper's description of the two styles."""
-    size, h = len(vector), list(vector)
-    theta = iter(layers.theta.tolist())
-    phi = iter([0.0] * layers.theta.numel() if layers.phi is None else layers.phi.tolist())
-    if style == "tunable":
-        pairs = [[(a, a + 1) for a in range(n % 2, size - 1, 2)] for n in range(capacity)]
-    else:
-        depth = int(math.log2(size))
-        pairs = [
-            [(k, k + size // 2 ** (n + 1)) for k in range(size) if k % (size // 2**n) < size // 2 ** (n + 1)]
-            for n in range(depth)
-        ]
-    for layer in pairs:
-        for a, b in layer:
-            t, turn = next(theta), cmath.exp(1j * next(phi))
-            h[a], h[b] = (
-                math.cos(t) * h[a] - turn * math.sin(t) * h[b],
-                math.sin(t) * h[a] + turn * math.cos(t) * h[b],
-            )
-    assert next(theta, None) is None
-    if layers.omega is not None:
-        h = [cmath.exp(1j * w) * value for w, value in zip(layers.omega.tolist(), h, strict=True)]
-    return h
 
 
 @pytest.mark.parametrize("complex_valued", [False, True])
@@ -48,7 +21,8 @@ def test_rotation_layers_turn_pair_after_pair(style: str, capacity: int, complex
     layers = RotationLayers(8, style, capacity, complex_valued=complex_valued).double()
     matrix = layers()
     vector = torch.randn(8, dtype=matrix.dtype)
-    expected = torch.tensor(one_by_one(layers, style, capacity, vector.tolist()))
+    angles = {name: angle.tolist() for name, angle in layers.named_parameters()}
+    expected = torch.tensor(turned_by_pairs(angles, style, capacity, vector.tolist()))
     torch.testing.assert_close((matrix @ vector).to(expected.dtype), expected)
 
 
@@ -81,7 +55,7 @@ def test_how_many_angles(size: int, style: str, capacity: int, angles: int) -> N
 
 def test_angles_start_uniform() -> None:
     for angles in RotationLayers(128, "tunable", 64, complex_valued=True).parameters():
-        assert scipy.stats.kstest(angles.tolist(), scipy.stats.uniform(-math.pi, 2 * math.pi).cdf).pvalue > 1e-3
+        assert_uniform(angles, -math.pi, math.pi)
 
 
 @pytest.mark.parametrize(
@@ -162,5 +136,7 @@ def test_exponential_starts_in_blocks(size: int) -> None:
         for a, b in ((first, first), (first, first + 1), (first + 1, first), (first + 1, first + 1)):
             outside[a, b] = 0
         assert outside.abs().sum().item() == pytest.approx(size % 2, abs=1e-9)
-        uniform = (angles + math.pi) / (2 * math.pi) if init == "henaff" else -4 * torch.atan(angles) / math.pi
-        assert scipy.stats.kstest(uniform.tolist(), "uniform").pvalue > 1e-3
+        if init == "henaff":
+            assert_uniform(angles, -math.pi, math.pi)
+        else:
+            assert_uniform(-2 * torch.atan(angles), 0, math.pi / 2)
