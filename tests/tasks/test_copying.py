@@ -91,6 +91,11 @@ def test_splits_and_seeds_differ() -> None:
     assert len(torch.cat(draws).unique(dim=0)) == 600
 
 
+@pytest.mark.usefixtures("unchecked")
+def test_a_delay_may_be_a_number() -> None:
+    assert tasks.build("copying", delay=30) == tasks.build("copying", delay="30")
+
+
 def test_settings_of_the_paper() -> None:
     settings = tasks.build("copying", delay="200:500").settings
     assert settings.core_options["chrono"]["t_max"] == 750

@@ -110,6 +110,13 @@ def test_a_number_names_one_sequence(task: Task) -> None:
                 assert torch.equal(alone.dt[0], together.dt[row, :steps])
 
 
+def test_a_batch_may_be_empty(task: Task) -> None:
+    """A process may have no share of a split's last batch."""
+    for split in tasks.SPLITS:
+        batch = task.batch(split, torch.arange(0))
+        assert all(part is None or len(part) == 0 for part in batch)
+
+
 def test_batches_fit_the_description(task: Task) -> None:
     batch = task.batch("train", torch.arange(5))
     match task.encoding:

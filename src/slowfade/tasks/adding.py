@@ -70,13 +70,14 @@ class Adding(Task):
         # Among the steps still unmarked: those from the first mark on move up by one.
         second = self._integers(split, "second", numbers, self.length // 2 - 2)
         second += second >= first
-        values = 2 * Stream(self.data_seed, f"adding {split} values").uniforms(numbers, int(lengths.max())) - 1
+        steps = int(lengths.max(initial=self.length))
+        values = 2 * Stream(self.data_seed, f"adding {split} values").uniforms(numbers, steps) - 1
 
         markers = np.zeros_like(values)
         for marked, marker in ((first, 1), (second, 1), (lengths - 1, -1), (np.zeros_like(first), -1)):
             np.put_along_axis(markers, marked, marker, axis=1)
         targets = 0.5 + (values * (markers == 1)).sum(1) / 4
-        inputs = np.stack([values, markers], axis=-1) * (np.arange(values.shape[1]) < lengths)[..., None]
+        inputs = np.stack([values, markers], axis=-1) * (np.arange(steps) < lengths)[..., None]
         return Batch(
             torch.from_numpy(inputs.astype(np.float32)),
             torch.from_numpy(targets.astype(np.float32)),

@@ -49,12 +49,13 @@ class Copying(Task):
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(1, train_sequences=self.train_sequences, validation_sequences=self.validation_sequences)
+        object.__setattr__(self, "delay", str(self.delay))
         at_least(1, delay=self.delays[0])
 
     @cached_property
     def delays(self) -> tuple[int, int]:
         """The shortest and the longest delay."""
-        first, colon, last = str(self.delay).partition(":")
+        first, colon, last = self.delay.partition(":")
         try:
             delays = int(first), int(last if colon else first)
         except ValueError:
@@ -84,7 +85,7 @@ class Copying(Task):
         shortest, longest = self.delays
         delay = shortest + self._stream(split, "delay").integers(numbers, 1, high=longest - shortest + 1)
         lengths = delay + 2 * COPIED
-        steps = np.arange(lengths.max())
+        steps = np.arange(lengths.max(initial=shortest + 2 * COPIED))
 
         inputs = np.full((len(symbols), len(steps)), DUMMY)
         inputs[:, :COPIED] = symbols

@@ -97,10 +97,10 @@ class Frequency(Task):
         if self.sampling != "async":
             step = STEPS[self.sampling]
             lengths = np.ceil(duration[:, 0] / step).astype(np.int64)
-            return start + step * np.arange(lengths.max()), lengths
+            return start + step * np.arange(lengths.max(initial=0)), lengths
         points = Stream(self.data_seed, f"frequency {split} points").integers(numbers, 1, high=LONGEST - SHORTEST)
         lengths = SHORTEST + points[:, 0]
-        where = Stream(self.data_seed, f"frequency {split} times").uniforms(numbers, int(lengths.max()))
+        where = Stream(self.data_seed, f"frequency {split} times").uniforms(numbers, int(lengths.max(initial=0)))
         where[np.arange(where.shape[1]) >= lengths[:, None]] = 1.0
         where.sort(axis=1)
         return start + duration * where, lengths

@@ -70,7 +70,7 @@ class Patients:
         where = np.arange(len(row)) + np.repeat(self.offsets[patients] - counts.cumsum() + counts, counts)
         step, parameter = self.step[where], self.parameter[where]
 
-        values = np.zeros((len(patients), lengths.max(), self.width), np.float32)
+        values = np.zeros((len(patients), lengths.max(initial=0), self.width), np.float32)
         values[row, step, parameter] = self.value[where]
         values[row, step, parameter + len(self.parameters)] = 1
         times = np.zeros(values.shape[:2])

@@ -73,7 +73,7 @@ class Sentiment(Task):
         texts, members = self._texts(split), self._members[split][numbers.numpy()]
         start = texts.offsets[members][:, None]
         lengths = np.minimum(texts.offsets[members + 1] - start[:, 0], self.words)
-        steps = np.arange(lengths.max())
+        steps = np.arange(lengths.max(initial=0))
         words = texts.words[np.minimum(start + steps, len(texts.words) - 1)]
         unknown = len(self.encoding.table) - 1
         words[(words < 0) | (words > unknown) | (steps >= lengths[:, None])] = unknown

@@ -53,7 +53,7 @@ class Stream:
         counter[0], counter[1], counter[2] = blocks, sequences & LOW, sequences >> HALF
         counter[3] = crc32(self.name.encode())
         key = np.array([self.seed & 0xFFFFFFFF, self.seed >> 32 & 0xFFFFFFFF], dtype=np.uint64)
-        words = np.moveaxis(philox(counter, key), 0, -1).reshape(len(sequences), -1)
+        words = np.moveaxis(philox(counter, key), 0, -1).reshape(len(sequences), 4 * len(blocks))
         return words[:, :count].astype(np.uint32)
 
     def uniforms(self, numbers: Int64[Tensor, " batch"], count: int) -> Float64[Array, "batch count"]:
