@@ -1,0 +1,60 @@
+"""Runs in processes of their own, to be killed. Imported by name, as a new process must find what it is to do."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from slowfade.training import Config, configure, train
+
+# A server that has imported everything forks each new process in no time.
+context = multiprocessing.get_context("forkserver")
+context.set_forkserver_preload(["training.processes"])
+
+
+def small(core: str = "powerlaw", core_options: dict[str, Any] | None = None, **training: Any) -> Config:
+    """Some epochs of a tiny run, with all that a checkpoint has to hold: dropout, an optimiser, a best epoch."""
+    settings = {"hidden": 8, "epochs": 3, "batch_size": 16, "dropout": 0.2, "log_every": 3, "evaluate_every": 5}
+    options = {"delay": "5", "train_sequences": 160, "validation_sequences": 32}
+    return configure("copying", core, task_options=options, core_options=core_options, **{**settings, **training})
+
+
+def numbers(path: Path) -> dict[str, bytes]:
+    """What must not depend on kills, byte for byte."""
+    return {name: (path / name).read_bytes() for name in ("metrics.jsonl", "result.json", "best.safetensors")}
+
+
+def start(config: Config, path: Path, function: Callable[..., None] | None = None, *more: Any) -> BaseProcess:
+    process = context.Process(target=function or quietly, args=(config, path, *more))
+    process.start()
+    return process
+
+
+def quietly(config: Config, path: Path) -> None:
+    train(config, path, quiet=True)
+
+
+def killed_at(config: Config, path: Path, count: int) -> None:
+    """Die just before the n-th time that something on disk is made to last, renamed or removed."""
+    left = count
+
+    def counted(function: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapper(*arguments: Any, **options: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return function(*arguments, **options)
+
+        return wrapper
+
+    for owner, name in ((os, "fsync"), (os, "replace"), (os, "rename"), (os, "truncate"), (shutil, "rmtree")):
+        setattr(owner, name, counted(getattr(owner, name)))
+    Path.rename = counted(Path.rename)  # type: ignore[method-assign]
+    quietly(config, path)
