@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from readings import assert_gradients, assert_same, assert_uniform, numbers, scrambled, start_for, turned_by_pairs
 
+from readings import assert_gradients, assert_same, assert_uniform, numbers, scrambled, start_for, turned_by_pairs
 from slowfade import cores
 
 OPTIONS: list[dict[str, Any]] = [

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+
 from readings import (
     assert_gradients,
     assert_same,
@@ -18,7 +19,6 @@ from readings import (
     start_for,
     turned_by_pairs,
 )
-
 from slowfade import cores
 
 OPTIONS: list[dict[str, Any]] = [{}, {"style": "tunable"}, {"style": "tunable", "capacity": 6}]

@@ -8,8 +8,8 @@ import pytest
 import scipy.linalg
 import torch
 
-from slowfade.cores.orthogonal import RotationLayers, SkewExponential, UpperTriangle
 from readings import assert_uniform, turned_by_pairs
+from slowfade.cores.orthogonal import RotationLayers, SkewExponential, UpperTriangle
 from support import assert_close
 
 STYLES = [("tunable", 2), ("tunable", 4), ("tunable", 8), ("fft", 2)]

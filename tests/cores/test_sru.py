@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from readings import assert_gradients, assert_same, assert_uniform, numbers, relu, scrambled, start_for
 
+from readings import assert_gradients, assert_same, assert_uniform, numbers, relu, scrambled, start_for
 from slowfade import cores
 
 OPTIONS: list[dict[str, Any]] = [

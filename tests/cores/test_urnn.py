@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from readings import assert_gradients, assert_same, assert_uniform, numbers, scrambled, start_for
 
+from readings import assert_gradients, assert_same, assert_uniform, numbers, scrambled, start_for
 from slowfade import cores
 from slowfade.cores import urnn
 

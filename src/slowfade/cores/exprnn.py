@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from slowfade import checks
 from slowfade.cores.activations import modrelu
 from slowfade.cores.core import Hidden, ParameterGroup, State
 from slowfade.cores.orthogonal import SkewExponential, slow_rotations
@@ -48,6 +49,7 @@ class ExpRNN(SteppedCore):
         project_every: Annotated[int, "dynamic: changes of base from one projection to the next"] = 100,
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, batch_first)
+        checks.one_of("mode", mode, ("static", "dynamic"))
         if rebase_every < 1 or project_every < 1:
             raise ValueError(f"rebase_every and project_every should be positive, got {rebase_every}, {project_every}")
         self.stack(ExpRNNLayer, mode=mode, init=init, rebase_every=rebase_every, project_every=project_every)

@@ -27,6 +27,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor, nn
 
+from slowfade import checks
 from slowfade.cores.core import State
 from slowfade.cores.stepped import Layer, Prepared, SteppedCore
 
@@ -57,6 +58,7 @@ class LMU(SteppedCore):
         ] = ("standard"),
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, batch_first)
+        checks.one_of("init", init, ("standard", "window"))
         if order < 1 or not theta > 0:
             raise ValueError(f"order and theta should be positive, got {order} and {theta}")
         self.stack(LMULayer, order=order, theta=float(theta), init=init)

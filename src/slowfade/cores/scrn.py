@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from slowfade import checks
 from slowfade.cores.core import State
 from slowfade.cores.stepped import Layer, Prepared, SteppedCore
 
@@ -51,6 +52,7 @@ class SCRN(SteppedCore):
         context: Annotated[Literal["current", "previous"], "which context the hidden units hear"] = "current",
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, batch_first)
+        checks.one_of("context", context, ("current", "previous"))
         if context_size < 1:
             raise ValueError(f"context_size should be positive, got {context_size}")
         if not 0 < alpha < 1:
