@@ -4,5 +4,18 @@ from slowfade.training.config import Config, Training, configure
 from slowfade.training.loop import Diverged
 from slowfade.training.model import Encoder, Model
 from slowfade.training.run import Result, Run, open_run, train
+from slowfade.training.sweep import train_all
 
-__all__ = ["Config", "Diverged", "Encoder", "Model", "Result", "Run", "Training", "configure", "open_run", "train"]
+__all__ = [
+    "Config",
+    "Diverged",
+    "Encoder",
+    "Model",
+    "Result",
+    "Run",
+    "Training",
+    "configure",
+    "open_run",
+    "train",
+    "train_all",
+]

@@ -85,6 +85,16 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
 
 
+def last_row(path: Path, tail: int = 4096) -> dict[str, Any] | None:
+    """The last whole row, without reading all of a long file."""
+    if not path.exists():
+        return None
+    with open(path, "rb") as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - tail))
+        lines = file.read().split(b"\n")[:-1]
+    return json.loads(lines[-1]) if lines else None
+
+
 class Rows:
     """A file of rows that grows by whole lines.
 

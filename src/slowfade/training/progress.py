@@ -46,7 +46,7 @@ class Journal(Watcher):
         self.step = 0
 
     def begin(self, position: Position, steps: int) -> None:
-        self.step, self.began, self.before = position.step, time.monotonic(), position.seconds
+        self.step, self.steps, self.began, self.before = position.step, steps, time.monotonic(), position.seconds
         self.write("resumed" if position.step else "started")
 
     def stepped(self, step: int) -> None:
@@ -65,7 +65,8 @@ class Journal(Watcher):
     def write(self, event: str, **more: Any) -> None:
         seconds = round(self.before + time.monotonic() - self.began, 3)
         now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        self.rows.append({"at": now, "event": event, "step": self.step, "seconds": seconds, **more})
+        where = {"step": self.step, "steps": self.steps, "seconds": seconds}
+        self.rows.append({"at": now, "event": event, **where, **more})
 
 
 class Lines(Watcher):
