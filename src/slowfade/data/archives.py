@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import tarfile
 import zipfile
@@ -16,6 +17,7 @@ from typing import IO, Any
 from slowfade.errors import UserError
 
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+BUFFER = 2**18
 TAR_ENDINGS = (".tar", ".tgz", *(f".tar{ending}" for ending in OPENERS))
 DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, zlib.error)
 
@@ -39,9 +41,24 @@ def members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
         for name, stream in files:
             plain = PurePosixPath(name)
             if plain.suffix in OPENERS and not plain.name.endswith(TAR_ENDINGS):
-                yield str(plain.with_suffix("")), OPENERS[plain.suffix](stream)
-            else:
-                yield name, stream
+                name, stream = str(plain.with_suffix("")), OPENERS[plain.suffix](stream)
+            yield name, io.BufferedReader(_Explained(path, stream), BUFFER)
+
+
+class _Explained(io.RawIOBase):
+    """A stream that says in one line what is wrong with the archive it is from."""
+
+    def __init__(self, path: Path, stream: IO[bytes]) -> None:
+        self.path, self.stream = path, stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        with _explained(self.path):
+            block = self.stream.read(len(buffer))
+        buffer[: len(block)] = block
+        return len(block)
 
 
 @contextmanager

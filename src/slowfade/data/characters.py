@@ -48,7 +48,8 @@ def parse_ptb(paths: Sequence[Path]) -> Parsed:
             for split, part in PTB_FILES.items():
                 kind = PurePosixPath(name).name
                 if kind == f"ptb.char.{part}.txt":
-                    found[split] = b"".join(line.replace(b" ", b"").rstrip(b"\n") + b"\n" for line in stream)
+                    lines = (line.translate(None, b" \n") for line in stream)
+                    found[split] = b"".join(line + b"\n" for line in lines if line)
                 elif kind == f"ptb.{part}.txt" and split not in found:
                     found[split] = b"".join(b"_".join(line.split()) + b"\n" for line in stream)
     missing = [f"ptb.{PTB_FILES[split]}.txt" for split in SPLITS if split not in found]
@@ -119,7 +120,7 @@ PTB = Dataset(
     name="ptb",
     title="Penn Treebank as characters, Mikolov's preprocessing and splits",
     terms="Linguistic Data Consortium; not to be passed on",
-    forms=(_ptb_form("char."), _ptb_form(""), (("simple-examples", "simple-examples.tgz"),)),
+    forms=(_ptb_form("char."), _ptb_form(""), (("simple-examples.tgz",),)),
     downloads=tuple(
         Remote(file, sha256, tuple(f"{host}{file}" for host in PTB_HOSTS)) for file, sha256 in PTB_CHECKSUMS.items()
     ),

@@ -55,7 +55,7 @@ class Check:
                 sound = False
                 print(f"{dataset.name}: {', '.join(damaged)} damaged: remove {folder}, and it will be made again")
             else:
-                print(f"{dataset.name}: {store.read(folder).note or 'as published'}")
+                print(f"{dataset.name}: {library.opened(dataset, folder).note or 'as published'}")
         return 0 if sound else 1
 
 
@@ -71,7 +71,7 @@ class Import:
     def run(self) -> int:
         dataset = library.dataset_named(self.name)
         folder = library.import_(dataset, self.path.expanduser())
-        note = store.read(folder).note
+        note = library.opened(dataset, folder).note
         print(f"{dataset.name}: {folder}" + (f" ({note})" if note else ""))
         return 0
 

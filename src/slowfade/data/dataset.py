@@ -33,7 +33,7 @@ class Dataset(Generic[T]):
     terms: str
     """Who may use it, and for what."""
     forms: tuple[Form, ...]
-    """In order of preference. A name may be that of a folder."""
+    """In order of preference. The names of folders end with a slash."""
     downloads: tuple[Remote, ...]
     megabytes: int
     """To download, about."""
@@ -45,11 +45,14 @@ class Dataset(Generic[T]):
 
     def differences(self, parsed: Parsed) -> str:
         """How a parsed data set differs from the published one: empty if it does not."""
-        return ", ".join(
-            f"{fact} {parsed.facts.get(fact)} instead of {value}"
-            for fact, value in self.genuine.items()
-            if parsed.facts.get(fact) != value
-        )
+        different = []
+        for fact, value in self.genuine.items():
+            found = parsed.facts.get(fact)
+            if found != value:
+                different.append(
+                    f"{fact} {found:,} instead of {value:,}" if isinstance(value, int) else "other content"
+                )
+        return ", ".join(different)
 
 
 def find(folder: Path, forms: Sequence[Form]) -> Iterator[tuple[Path, ...]]:
@@ -65,9 +68,9 @@ def find(folder: Path, forms: Sequence[Form]) -> Iterator[tuple[Path, ...]]:
 def _places(folder: Path, names: set[str]) -> dict[str, list[Path]]:
     places: dict[str, list[Path]] = defaultdict(list)
     for parent, folders, files in os.walk(folder):
-        for name in names.intersection((*folders, *files)):
+        for name in names.intersection([*files, *(f"{folder}/" for folder in folders)]):
             places[name].append(Path(parent, name))
-        folders[:] = sorted(name for name in folders if name not in names)
+        folders[:] = [folder for folder in folders if f"{folder}/" not in names]
     for paths in places.values():
         paths.sort(key=lambda path: (len(path.parts), path))
     return places

@@ -23,7 +23,8 @@ log = logging.getLogger(__name__)
 ATTEMPTS = 5
 #: Seconds to connect, and between two blocks.
 PATIENCE = (10, 30)
-BLOCK = 2**18
+#: A break loses at most this many bytes.
+BLOCK = 2**14
 NO_CONNECTION = "no connection"
 
 

@@ -64,7 +64,10 @@ def parse(paths: Sequence[Path]) -> Parsed:
 
 
 def _numbers(path: Path, text: bytes, lines: int) -> Float32[np.ndarray, "lines 100"]:
-    values = np.array(text.split(), np.float32)
+    try:
+        values = np.array(text.split(), np.float32)
+    except ValueError as error:
+        raise UserError(f"{path} is damaged ({error}): get glove.6B.100d again") from error
     if values.size != lines * WIDTH:
         raise UserError(
             f"{path} has {values.size / lines:g} numbers a word instead of {WIDTH}: get glove.6B.100d again"

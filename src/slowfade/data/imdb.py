@@ -76,7 +76,18 @@ DATASET = Dataset(
     name="imdb",
     title="IMDB movie reviews, 25,000 + 25,000",
     terms="research; cite Maas et al. 2011",
-    forms=((("aclImdb", "aclImdb_v1.tar.gz", "aclImdb_v1.tar", "aclImdb.tar.gz", "aclImdb_labelled.tar.xz"),),),
+    forms=(
+        (
+            (
+                "aclImdb/",
+                "aclImdb.zip",
+                "aclImdb_v1.tar.gz",
+                "aclImdb_v1.tar",
+                "aclImdb.tar.gz",
+                "aclImdb_labelled.tar.xz",
+            ),
+        ),
+    ),
     downloads=(
         Remote(
             "aclImdb_v1.tar.gz",

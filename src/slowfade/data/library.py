@@ -58,12 +58,19 @@ def load(name: Literal["physionet2012"]) -> Records: ...
 def load(name: str) -> Any:
     """A data set, its arrays as memory maps."""
     dataset = dataset_named(name)
-    return dataset.view(store.read(from_folder(dataset) or fetch(dataset)))
+    return dataset.view(opened(dataset, from_folder(dataset) or fetch(dataset)))
 
 
 def word_vectors(words: Sequence[str]) -> tuple[Float32[np.ndarray, "words 100"], Bool[np.ndarray, " words"]]:
     """GloVe 6B vectors of some words, and which were found. Words not found get the mean of those found."""
     return load("glove").of(words)
+
+
+def opened(dataset: Dataset[Any], folder: Path) -> Parsed:
+    """A parsed data set; its note says what is not as published, if anything."""
+    parsed = store.read(folder)
+    difference = dataset.differences(parsed)
+    return parsed._replace(note=f"not the published data set: {difference}") if difference else parsed
 
 
 def dataset_named(name: str) -> Dataset[Any]:
@@ -77,7 +84,7 @@ def from_folder(dataset: Dataset[Any]) -> Path | None:
     candidates = []
     for paths in sources(dataset):
         folder = parsed_once(dataset, paths)
-        note = store.read(folder).note
+        note = opened(dataset, folder).note
         if not note:
             return folder
         candidates.append((folder, f"{dataset.name} from {paths[0]}: {note}"))
@@ -104,10 +111,7 @@ def parsed_once(dataset: Dataset[Any], paths: Sequence[Path]) -> Path:
     key = hashlib.sha256(f"version {VERSION}\n{sums}".encode()).hexdigest()[:16]
     with store.locked(dataset.name) as folder:
         if not (folder / key / store.INDEX).is_file():
-            parsed = _parse(dataset, paths)
-            difference = dataset.differences(parsed)
-            note = f"not the published data set: {difference}" if difference else parsed.note
-            store.write(folder / key, parsed._replace(note=note))
+            store.write(folder / key, _parse(dataset, paths))
         return folder / key
 
 
@@ -123,7 +127,7 @@ def fetch(dataset: Dataset[Any]) -> Path:
     with store.locked(dataset.name) as folder:
         if not (published(dataset) / store.INDEX).is_file():
             downloads = folder / "downloads"
-            _keep(dataset, [download(remote, downloads) for remote in dataset.downloads])
+            _keep(dataset, [tuple(download(remote, downloads) for remote in dataset.downloads)])
             shutil.rmtree(downloads)
         return published(dataset)
 
@@ -132,26 +136,30 @@ def import_(dataset: Dataset[Any], path: Path) -> Path:
     """Put a data set that was brought here into the cache, as if it had been downloaded."""
     if not path.exists():
         raise UserError(f"there is no {path}: give the file or folder that holds {dataset.name}")
-    places = find(path, dataset.forms) if path.is_dir() else iter(())
+    places = list(find(path, dataset.forms)) if path.is_dir() else []
     with store.locked(dataset.name):
-        return _keep(dataset, next(places, (path,)))
+        return _keep(dataset, places or [(path,)])
 
 
-def _keep(dataset: Dataset[Any], paths: Sequence[Path]) -> Path:
-    parsed = _parse(dataset, paths)
-    difference = dataset.differences(parsed)
-    if difference:
-        raise UserError(
-            f"{paths[0]} is not the published {dataset.name} ({difference}): get it again, "
-            "or set SLOWFADE_DATA to its folder to use it as it is"
-        )
-    store.write(published(dataset), parsed)
-    return published(dataset)
+def _keep(dataset: Dataset[Any], places: Sequence[tuple[Path, ...]]) -> Path:
+    for paths in places:
+        parsed = _parse(dataset, paths)
+        difference = dataset.differences(parsed)
+        if not difference:
+            store.write(published(dataset), parsed)
+            return published(dataset)
+    raise UserError(
+        f"{paths[0]} is not the published {dataset.name} ({difference}): get it again, "
+        "or set SLOWFADE_DATA to its folder to use it as it is"
+    )
 
 
 def _parse(dataset: Dataset[Any], paths: Sequence[Path]) -> Parsed:
-    log.info("parsing %s from %s", dataset.name, paths[0])
-    return dataset.parse(paths)
+    from rich.console import Console
+
+    log.info("reading %s from %s", dataset.name, paths[0])
+    with Console(stderr=True).status(f"reading {dataset.name} for the first time"):
+        return dataset.parse(paths)
 
 
 @cache

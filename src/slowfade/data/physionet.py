@@ -110,8 +110,8 @@ DATASET = Dataset(
     terms="Open Data Commons Attribution",
     forms=(
         (
-            ("set-a", "set-a.zip", "set-a.tar.gz"),
-            ("set-b", "set-b.zip", "set-b.tar.gz"),
+            ("set-a/", "set-a.zip", "set-a.tar.gz"),
+            ("set-b/", "set-b.zip", "set-b.tar.gz"),
             ("Outcomes-a.txt",),
             ("Outcomes-b.txt",),
         ),

@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 INDEX = "index.json"
 UNFINISHED = ".unfinished-"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST)
 
 
 class Parsed(NamedTuple):
@@ -71,7 +72,7 @@ def explained(folder: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno in FULL:
             message = f"the disk of {folder} is full: make room, or set SLOWFADE_CACHE to a folder on another disk"
-        elif error.errno in (errno.EACCES, errno.EROFS, errno.EPERM):
+        elif error.errno in CLOSED:
             message = f"cannot write to {folder} ({error.strerror}): set SLOWFADE_CACHE to a folder of your own"
         else:
             raise
@@ -99,7 +100,7 @@ def read(folder: Path) -> Parsed:
         index = json.loads((folder / INDEX).read_bytes())
         arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="c") for name in index["arrays"]}
         return Parsed(arrays, index["facts"], index["note"])
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, EOFError, ValueError, KeyError) as error:
         raise UserError(f"{folder} is damaged ({error}): remove it, and it will be made again") from error
 
 
