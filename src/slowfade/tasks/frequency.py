@@ -1,4 +1,4 @@
-"""Frequency discrimination: is the period of this sine wave between 5 and 6? (Paper, section 5.4; Neil et al. 2016.)"""
+"""Frequency discrimination (paper, section 5.4; Neil et al. 2016)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STEPS = {"sync-1": 1.0, "sync-0.1": 0.1}
 
 @dataclass(frozen=True)
 class Frequency(Task):
-    """Is the period of this sine wave between 5 and 6?
+    """Tell sine waves with a period between 5 and 6 from others.
 
     Class 1 has periods from U(5, 6), class 0 from the union of U(1, 5) and U(6, 100); odd numbers are class 1. A wave
     lasts U(15, 125), starts at a time between 0 and 125 less its duration, and is sin(2π t / T - s) with a phase s from

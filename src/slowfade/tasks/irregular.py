@@ -23,7 +23,7 @@ LONGEST_RECORD = 203
 
 
 class Glimpses:
-    """Which digit is it? An image takes 784 units of time, a unit per pixel, and is seen at random moments of them.
+    """Digits seen in part. An image takes 784 units of time, a unit per pixel, and is seen at random moments of them.
 
     Where on the image a glimpse falls shows in its time only.
     """
@@ -57,8 +57,8 @@ class Glimpses:
 class Irregular(Task):
     """Classify what was sampled at irregular times.
 
-    physionet: who died in hospital, from 48 hours of measurements in intensive care (PhysioNet Challenge 2012)?
-    pixels: which digit is it, seen at random moments of its reading?
+    physionet: who died in hospital, from 48 hours of measurements in intensive care (PhysioNet Challenge 2012).
+    pixels: which digit it is, seen at random moments of its reading.
     """
 
     source: Literal["physionet", "pixels"] = "physionet"

@@ -46,7 +46,7 @@ class Digits:
 
 @dataclass(frozen=True)
 class Pixels(Task):
-    """Which digit is it, read pixel by pixel, 784 steps of one number from 0 to 1."""
+    """Name a digit read pixel by pixel: 784 steps of one number from 0 to 1."""
 
     permuted: bool = False
     """Read the pixels in another order, the same for all images."""

@@ -1,4 +1,4 @@
-"""Is a film review for or against? IMDB (paper, section 4.4)."""
+"""Sentiment of film reviews: IMDB (paper, section 4.4)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from slowfade.tasks.task import Batch, Measure, Settings, Split, Task, Vectors
 
 @dataclass(frozen=True)
 class Sentiment(Task):
-    """Is a film review for or against?
+    """Tell favourable film reviews from the others.
 
     A review is its first 400 words as frozen GloVe vectors. Shorter ones are padded on the right, and the network is
     read after the last word, so that padding does not count. Words beyond the dictionary, and words of it that have no
