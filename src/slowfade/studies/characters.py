@@ -45,6 +45,7 @@ class CharactersStudy(Study):
         "power law needs about 0.006 bits less than the LSTM on either, and less than all others."
     )
     scales = SCALES
+    data = ("ptb",)
 
     def experiments(self, preset: Preset) -> list[Experiment]:
         scale = self.scales[preset]

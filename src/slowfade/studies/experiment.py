@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,13 +26,20 @@ class Experiment:
     training: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def title(self) -> str:
+        """In words, without the seed."""
+        return ", ".join([f"{self.core} on {self.task}", *(f"{name} {value}" for name, value in self._options.items())])
+
+    @property
     def path(self) -> Path:
         """Where it is kept, below a study's folder: the same for the same experiment, whichever study asks for it."""
         digest = hashlib.sha256(json.dumps(dataclasses.asdict(self), sort_keys=True).encode()).hexdigest()[:8]
-        said = [str(value) if name == "delay" else f"{name}-{value}" for name, value in self.task_options.items()]
-        words = [self.core, *said, *(f"{name}-{value}" for name, value in self.core_options.items())]
-        shown = "-".join(words).replace("/", "-").replace(":", "-").replace("_", "-")
-        return Path("trained", self.task, f"{shown}-seed-{self.seed}-{digest}")
+        words = [self.core, *(f"{name}-{value}" for name, value in self._options.items()), f"seed-{self.seed}", digest]
+        return Path("trained", self.task, re.sub(r"[^a-z0-9.]+", "-", "-".join(words).lower()))
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {**self.task_options, **self.core_options}
 
     def configure(self, **training: Any) -> Config:
         """The whole configuration; ``training`` adds what no number should depend on, such as threads."""

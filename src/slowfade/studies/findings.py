@@ -25,7 +25,7 @@ from matplotlib.figure import Figure
 import slowfade
 from slowfade.studies import STUDIES, style
 from slowfade.studies.claims import Claim
-from slowfade.studies.study import Data, Preset, Study
+from slowfade.studies.study import Data, Preset, Study, Trained
 from slowfade.studies.table import Table
 from slowfade.training import Run, folder
 from slowfade.training.run import commit
@@ -82,7 +82,9 @@ class Findings:
             style.save(figure, path / name)
 
 
-def found(study: Study, preset: Preset, runs: Sequence[Run], data: Data) -> Findings:
+def analyse(study: Study, preset: Preset, runs: Sequence[Run]) -> Findings:
+    """What a study finds in these runs."""
+    data = study.analyse(preset, Trained(runs))
     return Findings(study.name, preset, "", data, [_summary(run) for run in runs], _versions(), _machine())
 
 

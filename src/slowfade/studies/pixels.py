@@ -55,6 +55,7 @@ class PixelsStudy(Study):
         "above the LSTM in both, and above all others quoted on permuted pixels."
     )
     scales = SCALES
+    data = ("mnist",)
 
     def experiments(self, preset: Preset) -> list[Experiment]:
         scale = self.scales[preset]

@@ -50,6 +50,7 @@ class SentimentStudy(Study):
         "more than 150 words."
     )
     scales = SCALES
+    data = ("imdb", "glove")
 
     def experiments(self, preset: Preset) -> list[Experiment]:
         scale = self.scales[preset]

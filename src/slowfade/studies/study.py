@@ -70,6 +70,8 @@ class Study(ABC):
     about: ClassVar[str]
     """The question, in a sentence or two."""
     scales: ClassVar[Mapping[Preset, Scale]]
+    data: ClassVar[tuple[str, ...]] = ()
+    """The real data sets it needs."""
 
     @abstractmethod
     def experiments(self, preset: Preset) -> list[Experiment]:
