@@ -17,7 +17,9 @@ OUTLIERS = (1, 99)
 
 
 class Patients:
-    """Who died, and what was measured before. Set a is for training but its last fifth, which is for validation; set b is for testing.
+    """Who died, and what was measured before.
+
+    Set a is for training but its last fifth, which is for validation; set b is for testing.
 
     A step has what was measured at one time: for each parameter its value, in standard deviations from the mean of the
     training patients, and 1; or 0 and 0.
