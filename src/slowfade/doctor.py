@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 import slowfade
-from slowfade.engines import cpu
+from slowfade.engines import cpu, triton
 
 #: What comes with the extras, and what it is for.
 OPTIONAL = {
@@ -48,6 +48,7 @@ def report(missing: str | None) -> str:
         "engines",
         "  reference  runs: plain PyTorch, any device",
         f"  cpu        {engine_line(missing)}",
+        f"  triton     {gpu_line()}",
         "",
         "the laboratory (pip install 'slowfade[lab]', for Ray 'slowfade[cluster]')",
         *(f"  {name:12}{installed(name) or 'not installed: ' + use}" for name, use in OPTIONAL.items()),
@@ -60,6 +61,13 @@ def engine_line(missing: str | None) -> str:
         return f"does not run: {missing}"
     others = [name for name in cpu.variants() if name != cpu.variant()]
     return f"runs: C++, {cpu.variant()}" + (f" (SLOWFADE_ISA can force {' or '.join(others)})" if others else "")
+
+
+def gpu_line() -> str:
+    if not torch.cuda.is_available():
+        return "does not run: PyTorch sees no CUDA device"
+    reason = triton.why_not(torch.empty(0, device="cuda"))
+    return f"runs: {torch.cuda.get_device_name()}" if reason is None else f"does not run: {reason}"
 
 
 def processor() -> str:

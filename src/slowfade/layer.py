@@ -60,7 +60,7 @@ class PowerLawLSTM(nn.Module):
         power_init: where a learned ``p`` starts: "uniform" on (0, 1), a number, or an interval to draw from.
         epsilon: keeps the gate's gradient finite where a unit resets. Must be smaller than the smallest ``dt``.
         coupled: the input gate is ``1 - f`` (the default), or a gate of its own.
-        engine: "auto" takes the fastest that can run; "reference" or "cpu" insist.
+        engine: "auto" takes the fastest that can run; "reference", "cpu" or "triton" insist.
 
     Parameters, per layer and direction: ``weight_ih_l0 (3H, I)``, ``weight_hh_l0 (3H, H)``, ``bias_l0 (3H)`` with gate
     order reset, output, cell (a fourth block, input, with ``coupled=False``), ``weight_hr_l0 (P, H)`` with a

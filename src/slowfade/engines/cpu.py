@@ -68,12 +68,17 @@ def why_not(x: Tensor, *others: Tensor | None) -> str | None:
     for tensor in others:
         if tensor is not None and tensor.dtype not in TYPES:
             return f"the C++ engine computes in float32 and float64, not in {tensor.dtype}"
+    return transformed("C++")
+
+
+def transformed(engine: str) -> str | None:
+    """Why an engine behind an operator cannot take tensors that are being transformed; ``None`` where none are."""
     if torch.compiler.is_compiling():
         return None
     if torch._C._functorch.peek_interpreter_stack() is not None:
-        return "the C++ engine cannot be transformed by torch.func"
+        return f"the {engine} engine cannot be transformed by torch.func"
     if forward_ad._current_level >= 0:
-        return "the C++ engine has no forward-mode derivatives"
+        return f"the {engine} engine has no forward-mode derivatives"
     return None
 
 
@@ -146,7 +151,7 @@ def _gradient_wanted(*tensors: Tensor | None) -> bool:
 _POWER_LAW = ("x", "dt", "lengths", "h", "c", "age", "weight_ih", "weight_hh", "bias", "weight_hr", "power")
 _LSTM = ("x", "lengths", "h", "c", "weight_ih", "weight_hh", "bias", "weight_hr")
 # The bit that asks the engine for a gradient (csrc/library.cpp, `Wanted`).
-_BIT = {name: 1 << i for i, name in enumerate(name for name in _POWER_LAW if name != "lengths")}
+BIT = {name: 1 << i for i, name in enumerate(name for name in _POWER_LAW if name != "lengths")}
 
 
 def _sequence_like(x: Tensor, features: int, batch_first: bool) -> Tensor:
@@ -191,7 +196,7 @@ def _register(
         x = given["x"]
 
         def gradient(tensor: str) -> Tensor:
-            if given[tensor] is None or not wanted & _BIT[tensor]:
+            if given[tensor] is None or not wanted & BIT[tensor]:
                 return x.new_empty(0)
             if tensor == "x":
                 return _sequence_like(x, x.shape[2], batch_first)
@@ -214,7 +219,7 @@ def _register(
             say_once("slowfade differentiates a gradient on its reference engine, which is slower")
             found = _differentiable_gradients(given, ctx.options, wanted, outside)
         else:
-            mask = sum(_BIT[tensor] for tensor in wanted)
+            mask = sum(BIT[tensor] for tensor in wanted)
             results = backward_operator(*outside, *saved, output, kept, *ctx.options[:-1], mask)
             found = dict(zip(differentiable, results, strict=True))
         return tuple(found[tensor] if tensor in wanted else None for tensor in tensors) + (None,) * len(ctx.options)
@@ -233,7 +238,8 @@ def _register(
     torch.library.register_fake(operator, shapes)
     torch.library.register_fake(f"{operator}_backward", backward_shapes)
     torch.library.register_autograd(operator, backward, setup_context=save)
-    torch.library.register_autocast(operator, "cpu", torch.float32)
+    for device in ("cpu", "cuda"):
+        torch.library.register_autocast(operator, device, torch.float32)
 
 
 def _recompute_power_law(given: dict[str, Any], options: tuple[Any, ...]) -> tuple[Tensor, ...]:
