@@ -14,7 +14,7 @@ from rich.table import Table as RichTable
 from slowfade.errors import UserError
 from slowfade.studies import PRESETS, STUDIES, Preset, Study, named
 from slowfade.studies.findings import Findings, analyse
-from slowfade.studies.running import Plan, missing_data
+from slowfade.studies.running import Kind, Plan, missing_data
 from slowfade.studies.table import Table
 from slowfade.training.command import one_line
 from slowfade.training.progress import duration
@@ -41,8 +41,8 @@ class Arguments:
     """How many runs to train at the same time. None: as many as there are cores, and runs."""
     threads: int | None = None
     """CPU threads of each. None: the cores shared out."""
-    on: str | None = None
-    """Train elsewhere: "ray", or "ray://address" of a cluster."""
+    on: str = "local"
+    """Where to train: this machine; `ray`, a local cluster; or `ray://ADDRESS:PORT`."""
     train: bool = True
     """With --no-train: analyse what is there, finished or not, and train nothing."""
     list: bool = False
@@ -66,9 +66,11 @@ def run(studies: Sequence[Study], chosen: Arguments) -> int:
     ready = [study for study in studies if not lacking[study.name]]
     plan = Plan(ready, chosen.preset, out, chosen.processes, chosen.threads)
     keep_out_of_git(out)
+    failures: dict[Path, str] = {}
     if chosen.train and plan.unfinished:
-        show_plan(plan)
-        plan.train(chosen.on)
+        failures = plan.train(show_plan(plan), chosen.on)
+        for path, error in failures.items():
+            console.print(f"{path} failed: {error}")
     for study in studies:
         reason = lacking[study.name]
         runs = [] if reason else plan.runs(study)
@@ -82,7 +84,7 @@ def run(studies: Sequence[Study], chosen: Arguments) -> int:
         findings.save(out / study.name)
         show(findings)
     console.print(f"\nfindings, tables and figures are in {out}; `slowfade report {out}` makes a page of them")
-    return 0
+    return 1 if failures else 0
 
 
 def keep_out_of_git(out: Path) -> None:
@@ -91,7 +93,7 @@ def keep_out_of_git(out: Path) -> None:
     (out / ".gitignore").write_text("checkpoint*/\n*.safetensors\nlock\nlog.jsonl\n", encoding="utf-8")
 
 
-def show_plan(plan: Plan) -> None:
+def show_plan(plan: Plan) -> list[Kind]:
     """What will be trained, and how long that takes: measured."""
     table = RichTable("runs", "what", "steps each", "time each", box=None, title_justify="left")
     with console.status("timing a few steps of each kind of run ..."):
@@ -104,6 +106,7 @@ def show_plan(plan: Plan) -> None:
         f"{len(plan.unfinished)} runs to train, {plan.processes} at a time with {plan.threads} threads each: "
         f"about {total}, less where a task is solved early"
     )
+    return kinds
 
 
 def show(findings: Findings) -> None:
@@ -114,8 +117,10 @@ def show(findings: Findings) -> None:
     for table in findings.tables:
         console.print(as_rich(table))
         console.print(table.note, style="dim")
+    claims = RichTable(box=None, show_header=False, pad_edge=False)
     for claim in findings.claims:
-        console.print(f"  [bold]{claim.verdict.value:20}[/bold] {claim.text} ({claim.place}): {claim.evidence}")
+        claims.add_row(f"[bold]{claim.verdict.value}[/bold]", f"{claim.text} ({claim.place})", claim.evidence)
+    console.print(claims)
 
 
 def as_rich(table: Table) -> RichTable:

@@ -18,6 +18,7 @@ from slowfade.studies.planning import Speed
 from slowfade.studies.study import Preset, Study
 from slowfade.training import Config, Run, folder, open_run
 from slowfade.training.run import train
+from slowfade.training.sweep import train_all
 
 
 class Kind(NamedTuple):
@@ -48,7 +49,8 @@ class Plan:
 
     Args:
         out: the folder of all of them.
-        processes: how many runs at the same time; ``None``: as many as there are cores and runs.
+        processes: how many runs at the same time; ``None``: as many as there are cores and runs, but one for smoke,
+            which is over before another process has started.
         threads: of each; ``None``: the cores shared out. A run that has begun keeps those it began with, as sums are
             rounded differently with another number.
     """
@@ -62,8 +64,10 @@ class Plan:
         self.unfinished = {
             path: experiment for path, experiment in every.items() if not (out / path / folder.RESULT).exists()
         }
+        self.quiet = preset == "smoke"
         cores = os.cpu_count() or 1
-        self.processes = processes or max(1, min(cores // (threads or 1), len(self.unfinished)))
+        fitting = 1 if preset == "smoke" else min(cores // (threads or 1), len(self.unfinished))
+        self.processes = processes or max(1, fitting)
         self.threads = threads or max(1, cores // self.processes)
 
     @cached_property
@@ -94,9 +98,22 @@ class Plan:
         each = [kind.speed.left(planning.steps_done(path)) for kind in kinds for path in kind.paths]
         return planning.duration(each, self.processes)
 
-    def train(self, on: str | None) -> None:
-        for path, config in self.configs.items():
-            train(config, path, quiet=False)
+    def train(self, kinds: Sequence[Kind], on: str) -> dict[Path, str]:
+        """Train what is left, the longest first. Returns why runs failed, by folder.
+
+        One at a time is done in this process.
+        """
+        order = sorted(kinds, key=lambda kind: -kind.speed.left(0))
+        configs = {path: self.configs[path] for kind in order for path in kind.paths}
+        if on != "local" or self.processes > 1:
+            return train_all(configs, processes=self.processes, on=on)
+        failures = {}
+        for path, config in configs.items():
+            try:
+                train(config, path, quiet=self.quiet)
+            except UserError as error:
+                failures[path] = str(error)
+        return failures
 
     def runs(self, study: Study) -> list[Run]:
         """Those of a study that have been validated once or more."""
