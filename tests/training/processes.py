@@ -11,16 +11,19 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from slowfade.training import Config, configure, train
+import pytest
+
+from slowfade.training import Config, configure, run, train
+from slowfade.training.progress import Watcher
 
 # A server that has imported everything forks each new process in no time.
 context = multiprocessing.get_context("forkserver")
-context.set_forkserver_preload(["training.processes"])
+context.set_forkserver_preload(["slowfade.training"])
 
 
 def small(core: str = "powerlaw", core_options: dict[str, Any] | None = None, **training: Any) -> Config:
     """Some epochs of a tiny run, with all that a checkpoint has to hold: dropout, an optimiser, a best epoch."""
-    settings = {"hidden": 8, "epochs": 3, "batch_size": 16, "dropout": 0.2, "log_every": 3, "evaluate_every": 5}
+    settings = {"hidden": 8, "epochs": 10, "batch_size": 16, "dropout": 0.2, "log_every": 3, "evaluate_every": 5}
     options = {"delay": "5", "train_sequences": 160, "validation_sequences": 32}
     return configure("copying", core, task_options=options, core_options=core_options, **{**settings, **training})
 
@@ -38,6 +41,25 @@ def start(config: Config, path: Path, function: Callable[..., None] | None = Non
 
 def quietly(config: Config, path: Path) -> None:
     train(config, path, quiet=True)
+
+
+class CtrlC(Watcher):
+    """Sends the signal after some steps."""
+
+    def __init__(self, after: int) -> None:
+        self.after = after
+
+    def stepped(self, step: int) -> None:
+        if step == self.after:
+            signal.raise_signal(signal.SIGINT)
+
+
+def ctrl_c(config: Config, path: Path, after: int) -> None:
+    """Train for some steps and stop as on Ctrl-C."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "watchers", lambda *_: CtrlC(after))
+        with pytest.raises(KeyboardInterrupt):
+            train(config, path, quiet=True)
 
 
 def killed_at(config: Config, path: Path, count: int) -> None:

@@ -14,7 +14,6 @@ from rich.table import Table
 from slowfade.errors import UserError
 from slowfade.training import folder
 from slowfade.training.command import one_line
-from slowfade.training.progress import measures
 from slowfade.training.run import Run, open_run
 
 
@@ -33,7 +32,8 @@ def main(arguments: list[str]) -> int:
     runs = find(root)
     if not runs:
         raise UserError(f"there are no runs in {root}")
-    Console().print(table(root, runs))
+    console = Console()
+    console.print(table(root, runs), width=None if console.is_terminal else 200)
     return 0
 
 
@@ -49,9 +49,14 @@ def find(root: Path) -> list[Run]:
 
 def table(root: Path, runs: list[Run]) -> Table:
     result = Table(box=None, header_style="bold")
-    for name in ("run", "task", "network", "units", "seed", "state", "step"):
-        result.add_column(name, justify="right" if name in ("units", "seed", "step") else "left")
-    result.add_column("measured last")
+    result.add_column("run", no_wrap=True)
+    result.add_column("task")
+    result.add_column("network")
+    result.add_column("units", justify="right")
+    result.add_column("seed", justify="right")
+    result.add_column("state")
+    result.add_column("step", justify="right", no_wrap=True)
+    result.add_column("measured last", no_wrap=True)
     for run in runs:
         config, training = run.config, run.config.training
         last = folder.last_row(run.path / folder.LOG)
@@ -79,11 +84,7 @@ def state(run: Run) -> str:
 
 
 def outcome(run: Run) -> str:
-    if run.result:
-        row = run.result["test"]
-    else:
-        validations = [row for row in run.metrics if row["split"] == "validation"]
-        if not validations:
-            return ""
-        row = validations[-1]
-    return f"{row['split']} " + "  ".join(f"{name} {value:.4g}" for name, value in measures(row).items())
+    """What the run is judged by, as it was measured last."""
+    rows = [row for row in run.metrics if row["split"] != "train"]
+    best = run.config.training.best
+    return f"{rows[-1]['split']} {best.replace('_', ' ')} {rows[-1][best]:.4g}" if rows else ""

@@ -91,7 +91,20 @@ class Loop:
         """One step of the optimiser."""
         if self.epoch_ended:
             self.position.epoch, self.position.batch, self.state = self.position.epoch + 1, 0, None
-        batch = self.fetch("train", self.schedule[self.position.batch])
+        measures = self.backward(self.fetch("train", self.schedule[self.position.batch]))
+        norm = clip_grad_norm_(self.model.parameters(), self.training.clip_norm or math.inf)
+        if not torch.isfinite(norm):
+            self.diverged("the loss or its gradient")
+        self.stepper.step()
+        self.stepper.zero_grad()
+        self.model.core.after_step()
+        self.position.step += 1
+        self.position.batch += 1
+        self.add(measures)
+        self.watcher.stepped(self.position.step)
+
+    def backward(self, batch: Batch) -> dict[str, Measure]:
+        """The gradient of the mean loss over a batch, and of the core's penalty. Returns what was measured."""
         prediction, state = self.forward(batch, self.state)
         if self.task.carries_state:
             self.state = cores.detach(state)
@@ -101,17 +114,8 @@ class Loop:
         objective = loss.total * (self.fabric.world_size / self.summed(loss.count.to(loss.total.dtype)))
         penalty = self.model.core.penalty()
         self.fabric.backward(objective if penalty is None else objective + penalty)
-        norm = clip_grad_norm_(self.model.parameters(), self.training.clip_norm or math.inf)
-        if not torch.isfinite(norm):
-            self.diverged("the loss or its gradient")
-        self.stepper.step()
-        self.stepper.zero_grad()
-        self.model.core.after_step()
-        self.position.step += 1
-        self.position.batch += 1
         with torch.no_grad():
-            self.add({"loss": loss, **self.task.measures(prediction.detach(), batch)})
-        self.watcher.stepped(self.position.step)
+            return {"loss": loss, **self.task.measures(prediction.detach(), batch)}
 
     def evaluate(self) -> None:
         """Measure on the validation sequences; keep the weights if they are the best so far."""
@@ -239,7 +243,9 @@ class Loop:
         return self.position.solved or self.at_limit
 
     def save(self) -> None:
-        """Replace the checkpoint."""
+        """Replace the checkpoint by a good one."""
+        if not all(torch.isfinite(parameter).all() for parameter in self.model.parameters()):
+            self.diverged("a weight")
         own = {name: self.gathered(value) for name, value in self.own().items()}
         if self.metrics:
             self.position.metrics_bytes = self.metrics.sync()

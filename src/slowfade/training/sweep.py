@@ -78,13 +78,13 @@ class Lines:
 
     def started(self, path: Path) -> None:
         self.running.append(path)
-        self.say(f"{title(self.configs[path])}: {path}")
+        self.say(f"{path}: {title(self.configs[path])}")
 
     def ended(self, path: Path, error: str | None) -> None:
         self.running.remove(path)
         self.over += 1
         outcome = f"failed: {error}" if error else f"test {words(folder.read_json(path / folder.RESULT)['test'])}"
-        self.say(f"{title(self.configs[path])}: {outcome}")
+        self.say(f"{path}: {outcome}")
 
     def look(self) -> None:
         pass
@@ -110,7 +110,7 @@ class Terminal(Lines):
         self.looked = time.monotonic()
         table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
         for path in self.running[:20]:
-            table.add_row(title(self.configs[path]), *progress(path))
+            table.add_row(path.name, *progress(path))
         self.live.update(table)
 
 
