@@ -180,6 +180,11 @@ struct Arguments {
   bool reverse, batch_first;
 };
 
+const Tensor& with_dimensions(const Tensor& tensor, int64_t count, const char* expected) {
+  STD_TORCH_CHECK(tensor.is_cpu() && tensor.dim() == count, expected, " on the CPU");
+  return tensor;
+}
+
 // A problem and what keeps its memory alive.
 template <class T>
 struct Bound {
@@ -187,7 +192,9 @@ struct Bound {
   Order order;
   std::vector<Tensor> alive;
 
-  explicit Bound(const Arguments& a) : problem{}, order(a.x.size(0), a.x.size(1), a.lengths) {
+  explicit Bound(const Arguments& a)
+      : problem{}, order(with_dimensions(a.x, 3, "x should be (T, B, I)").size(0), a.x.size(1), a.lengths) {
+    with_dimensions(a.hh, 2, "weight_hh should be (gates H, H)");
     const int64_t gates = a.cell == CellKind::power_law_coupled ? 3 : 4;
     Shape& s = problem.shape;
     s = {a.x.size(0), a.x.size(1), a.x.size(2), a.hh.size(0) / gates, a.hh.size(1), a.reverse,
@@ -197,7 +204,6 @@ struct Bound {
       if (kept) alive.push_back(*kept);
       return data<T>(kept);
     };
-    STD_TORCH_CHECK(a.x.is_cpu() && a.x.dim() == 3, "x should be (T, B, I) on the CPU");
     STD_TORCH_CHECK(a.hr || s.recurrent == s.hidden, "weight_hh should be (gates H, H)");
     alive.push_back(with_contiguous_rows(a.x));
     problem.x = rows<const T>(alive.back());

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from types import FunctionType
 
 import jaxtyping
 import pytest
@@ -40,9 +42,21 @@ def fresh_start() -> None:
 
 
 @pytest.fixture
-def unchecked() -> Iterator[None]:
-    """The package as a user has it, without the tests' shape checks in front of its own."""
-    jaxtyping.config.update("jaxtyping_disable", True)
+def unchecked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The package as a user has it, without the tests' shape checks around every function."""
+
+    def checked(value: object) -> bool:
+        return isinstance(value, FunctionType) and value.__code__.co_filename == jaxtyping._decorator.__file__
+
+    modules = [module for name, module in sys.modules.items() if name.startswith("slowfade")]
+    classes = {value for module in modules for value in vars(module).values() if isinstance(value, type)}
+    for holder in (*modules, *(kind for kind in classes if kind.__module__.startswith("slowfade"))):
+        for name, value in list(vars(holder).items()):
+            if checked(value):
+                monkeypatch.setattr(holder, name, value.__wrapped__)
+            elif isinstance(value, property) and checked(value.fget):
+                monkeypatch.setattr(holder, name, property(value.fget.__wrapped__))
+    jaxtyping.config.update("jaxtyping_disable", True)  # functions inside functions
     yield
     jaxtyping.config.update("jaxtyping_disable", False)
 
