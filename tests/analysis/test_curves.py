@@ -32,15 +32,15 @@ def test_steps_to_a_level() -> None:
 def test_mean_height_is_the_area_under_the_curve() -> None:
     rising = Curve(np.array([10.0, 30.0]), np.array([0.0, 1.0]))
     # flat at 0 to step 10, straight up to 1 at step 30, flat at 1 from there on
-    assert mean_height(rising, 30) == pytest.approx(10 / 30)
-    assert mean_height(rising, 40) == pytest.approx(20 / 40)
-    assert mean_height(rising, 20) == pytest.approx((0.5 * 10 / 2) / 20)
+    assert mean_height(rising, 30.0) == pytest.approx(10 / 30)
+    assert mean_height(rising, 40.0) == pytest.approx(20 / 40)
+    assert mean_height(rising, 20.0) == pytest.approx((0.5 * 10 / 2) / 20)
 
 
 def test_the_sooner_learner_is_the_higher_one() -> None:
     steps = np.arange(1.0, 100.0)
     slow, fast = Curve(steps, 1 - np.exp(-steps / 40)), Curve(steps, 1 - np.exp(-steps / 10))
-    assert mean_height(fast, 100) > mean_height(slow, 100)
+    assert mean_height(fast, 100.0) > mean_height(slow, 100.0)
 
 
 def test_mean_curve_goes_on_where_one_stopped_early() -> None:

@@ -14,15 +14,15 @@ from numpy.typing import ArrayLike
 class Bin(NamedTuple):
     """Sequences of ``low <= length < high``."""
 
-    low: float
-    high: float
+    low: int
+    high: int
     accuracy: float
     standard_error: float
     """Of a proportion: ``sqrt(m (1 - m) / n)``."""
     n: int
 
 
-def accuracy_by_length(correct: ArrayLike, lengths: ArrayLike, edges: Sequence[float]) -> list[Bin]:
+def accuracy_by_length(correct: ArrayLike, lengths: ArrayLike, edges: Sequence[int]) -> list[Bin]:
     """Mean and standard error over all sequences in each bin; bins without sequences are left out.
 
     Args:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +31,7 @@ class TTest(NamedTuple):
     """Two-sided."""
 
 
-def summary(values: Sequence[float]) -> Summary:
+def summary(values: ArrayLike) -> Summary:
     array = np.asarray(values, dtype=float)
     if array.size == 0:
         raise ValueError("there are no values to summarise")

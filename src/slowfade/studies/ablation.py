@@ -20,6 +20,8 @@ from slowfade.training import Run
 DELAYS: dict[Preset, tuple[str, ...]] = {"smoke": ("5",), "laptop": ("200",), "paper": ("200", "500")}
 DRAWS: dict[Preset, int] = {"smoke": 2, "laptop": 10, "paper": 10}
 SEQUENCES: dict[Preset, int] = {"smoke": 16, "laptop": 256, "paper": 1000}
+SILENCED = (0, 0.2, 0.4, 0.6)
+"""Shares of the units that the table shows."""
 RANDOM, LATER = "random", "later-reset first"
 
 
@@ -77,11 +79,19 @@ class AblationStudy(Study):
         for delay in data["delays"]:
             for network, order in _keys(data, delay):
                 curves = _curves_of(data, delay, network, order)
-                counts = next(e["counts"] for e in data["found"] if e["network"] == network)
-                at = [summary(curves[:, _index(counts, share)].tolist()) for share in (0, 0.2, 0.4, 0.6)]
+                counts, units = next((e["counts"], e["units"]) for e in data["found"] if e["network"] == network)
+                at = [summary(curves[:, _nearest(counts, share * units)].tolist()) for share in SILENCED]
                 kept = summary(_kept(data, delay, network, order, by_seed=False))
                 rows.append((int(delay), style.label(network), order, len(curves), *at, kept))
-        columns = ("T", "network", "order", "draws", "whole", "20 % silent", "40 % silent", "60 % silent", "kept")
+        columns = (
+            "T",
+            "network",
+            "order",
+            "draws",
+            "whole",
+            *(f"{share:.0%} silent" for share in SILENCED[1:]),
+            "kept",
+        )
         note = (
             f"Element accuracy on {data['sequences']} test sequences, mean ± standard deviation over draws of the "
             "order (of all seeds). Kept: the mean of the curve as a share of the whole network's accuracy."
@@ -123,6 +133,7 @@ def _curves(run: Run, draws: int, sequences: int) -> list[Data]:
                 "network": run.config.core,
                 "seed": run.config.training.seed,
                 "delay": run.config.task_options["delay"],
+                "units": units,
                 "order": kind,
                 "counts": curve.counts,
                 "accuracy": [round(value, 5) for value in curve.values],
@@ -155,6 +166,5 @@ def _kept(data: Data, delay: str, network: str, order: str, *, by_seed: bool) ->
     return [share for shares in kept.values() for share in shares]
 
 
-def _index(counts: Sequence[int], share: float) -> int:
-    """Where a curve has silenced about this share of what it silences in all, 100 of 128 being 78 %."""
-    return int(np.argmin(np.abs(np.asarray(counts) - share * counts[-1] / 0.78)))
+def _nearest(counts: Sequence[int], count: float) -> int:
+    return int(np.argmin(np.abs(np.asarray(counts) - count)))

@@ -107,7 +107,7 @@ def _heights(data: Data) -> dict[float, list[float]]:
     last = max((entry["curves"]["accuracy"][0][-1] for entry in data["curves"]), default=0)
     found: dict[float, list[float]] = {}
     for entry in data["curves"]:
-        height = learning.mean_height(learning.curve_of(entry, "accuracy"), last)
+        height = learning.mean_height(learning.curve_of(entry, "accuracy"), float(last))
         found.setdefault(entry["power"], []).append(height)
     return found
 
