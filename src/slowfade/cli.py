@@ -19,7 +19,7 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "demo": Command("slowfade.training.demo", "train three networks in five minutes and show what they learned", "lab"),
+    "demo": Command("slowfade.report.demo", "train three networks in five minutes and show what they learned", "lab"),
     "train": Command("slowfade.training.command", "train a network on a task; the same command resumes it", "lab"),
     "sweep": Command("slowfade.training.sweep_command", "many runs: networks x seeds x options, here or on Ray", "lab"),
     "runs": Command("slowfade.training.listing", "list the runs in a folder, their state and result", "lab"),
