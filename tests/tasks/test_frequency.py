@@ -8,6 +8,7 @@ import torch
 from scipy import stats
 
 from slowfade import tasks
+from slowfade.tasks.frequency import _other_period
 
 SAMPLINGS = ["sync-1", "sync-0.1", "async"]
 NUMBERS = torch.arange(2000)
@@ -72,14 +73,13 @@ def test_periods_tell_the_classes_apart(sampling: str) -> None:
         assert inside == bool(batch.targets[row]), (row, period)
 
 
-def test_other_periods_are_uniform_on_the_union() -> None:
-    from slowfade.tasks.frequency import _other_period
-
+def test_other_periods_are_short_or_long() -> None:
     uniform = np.linspace(0, 1, 99_999)[:, None]
     periods = _other_period(uniform)
     assert ((periods < 5) | (periods > 6)).all()
     assert (periods.min(), periods.max()) == (1, 100)
-    np.testing.assert_allclose((periods < 5).mean(), 4 / 98, rtol=1e-3)
+    np.testing.assert_allclose((periods < 5).mean(), 0.5, rtol=1e-4)
+    assert stats.kstest(periods[periods < 5], "uniform", args=(1, 4)).statistic < 1e-3
     assert stats.kstest(periods[periods > 6], "uniform", args=(6, 94)).statistic < 1e-3
 
 

@@ -23,9 +23,9 @@ STEPS = {"sync-1": 1.0, "sync-0.1": 0.1}
 class Frequency(Task):
     """Tell sine waves with a period between 5 and 6 from others.
 
-    Class 1 has periods from U(5, 6), class 0 from the union of U(1, 5) and U(6, 100); odd numbers are class 1. A wave
-    lasts U(15, 125), starts at a time between 0 and 125 less its duration, and is sin(2π t / T - s) with a phase s from
-    U(0, duration). Every epoch has new sequences.
+    Class 1 has periods from U(5, 6), class 0 from U(1, 5) or U(6, 100), each half of the time; odd numbers are class 1.
+    A wave lasts U(15, 125), starts at a time between 0 and 125 less its duration, and is sin(2π t / T - s) with a phase
+    s from U(0, duration). Every epoch has new sequences.
     """
 
     sampling: Literal["sync-1", "sync-0.1", "async"] = "async"
@@ -107,6 +107,5 @@ class Frequency(Task):
 
 
 def _other_period(uniform: Float64[np.ndarray, "batch 1"]) -> Float64[np.ndarray, "batch 1"]:
-    """From U(0, 1) to the union of (1, 5) and (6, 100), in proportion to their lengths."""
-    period = 1 + 98 * uniform
-    return np.where(period < 5, period, period + 1)
+    """From U(0, 1) to U(1, 5) for the lower half, to U(6, 100) for the upper."""
+    return np.where(uniform < 0.5, 1 + 4 * (2 * uniform), 6 + 94 * (2 * uniform - 1))
