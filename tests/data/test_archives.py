@@ -13,8 +13,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from data.small_files import tar, tree, zipped
 
+from data.small_files import tar, tree, zipped
 from slowfade.data.archives import members
 from slowfade.errors import UserError
 

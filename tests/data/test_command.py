@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from data import small_files as small
 from data.server import Served, serving
-
 from slowfade import cli
 from slowfade.data import characters, library
 from slowfade.data.dataset import Remote

@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 import pytest
-from data.server import Served, serving
 
+from data.server import Served, serving
 from slowfade.data.dataset import Remote
 from slowfade.data.download import BLOCK, download
 from slowfade.errors import UserError

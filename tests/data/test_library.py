@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from data import small_files as small
 from data.server import Served, serving
-
 from slowfade import data
 from slowfade.data import library, mnist, store
 from slowfade.data.dataset import Remote, find
@@ -117,9 +117,9 @@ def test_import(published: list[Served], tmp_path: Path, form: str) -> None:
 
 def test_import_of_something_else(published: list[Served], cache: Path, tmp_path: Path) -> None:
     wrong = small.write_mnist(tmp_path / "wrong", other_mnist())
-    with pytest.raises(UserError, match="is not the published mnist .other content.: get it again, or set"):
+    with pytest.raises(UserError, match=r"is not the published mnist \(other content\): get it again, or set"):
         library.import_(library.DATASETS["mnist"], wrong)
-    with pytest.raises(UserError, match="there is no .*: give the file or folder that holds mnist"):
+    with pytest.raises(UserError, match=r"there is no .*: give the file or folder that holds mnist"):
         library.import_(library.DATASETS["mnist"], tmp_path / "nothing")
     with pytest.raises(UserError, match="does not hold train-images-idx3-ubyte and"):
         library.import_(library.DATASETS["mnist"], wrong / small.MNIST_FILES[1])

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from data import small_files as small
 
+from data import small_files as small
 from slowfade import data
 from slowfade.data import characters, glove, mnist
 from slowfade.errors import UserError
@@ -129,7 +129,7 @@ def test_imdb(folder: Path, form: str) -> None:
 
 def test_imdb_without_reviews(folder: Path) -> None:
     small.tree(folder, {"aclImdb/README": b"read me"})
-    with pytest.raises(UserError, match="holds no train/pos/0_9.txt"):
+    with pytest.raises(UserError, match=r"holds no train/pos/0_9\.txt"):
         data.load("imdb")
 
 

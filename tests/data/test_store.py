@@ -55,7 +55,7 @@ def test_damage_is_found(written: Path) -> None:
 @pytest.mark.parametrize("name", ["ids.npy", "images.npy", "index.json"])
 def test_a_truncated_file_is_said_in_one_line(written: Path, name: str) -> None:
     os.truncate(written / name, 60)
-    with pytest.raises(UserError, match="is damaged .*: remove it, and it will be made again"):
+    with pytest.raises(UserError, match=r"is damaged .*: remove it, and it will be made again"):
         store.read(written)
 
 
@@ -97,7 +97,7 @@ def test_what_a_killed_process_left_unfinished_goes(cache: Path) -> None:
 
 def test_a_cache_that_cannot_be_written(cache: Path) -> None:
     cache.write_text("a file in its place")
-    with pytest.raises(UserError, match="cannot write to .*: set SLOWFADE_CACHE"), store.locked("small"):
+    with pytest.raises(UserError, match=r"cannot write to .*: set SLOWFADE_CACHE"), store.locked("small"):
         pass
 
 

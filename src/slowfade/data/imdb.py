@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -40,23 +39,29 @@ MEMBER = re.compile(r"(?:^|/)(train|test)/(pos|neg)/(\d+)_\d+\.txt$")
 
 def parse(paths: Sequence[Path]) -> Parsed:
     """Reviews in the order negative, positive; in each by number."""
-    found: dict[str, dict[tuple[int, int], list[str]]] = {"train": {}, "test": {}}
+    numbers: dict[str, int] = {}
+    found: dict[str, dict[tuple[bool, int], Int32[np.ndarray, " words"]]] = {"train": {}, "test": {}}
     for name, stream in members(paths[0]):
         if match := MEMBER.search(name):
             split, side, number = match.groups()
-            found[split][side == "pos", int(number)] = tokenise(stream.read().decode("utf-8"))
+            words = tokenise(stream.read().decode("utf-8"))
+            ids = np.array([numbers.setdefault(word, len(numbers)) for word in words], np.int32)
+            found[split][side == "pos", int(number)] = ids
     if not (found["train"] and found["test"]):
         raise UserError(f"{paths[0]} holds no train/pos/0_9.txt and the like: get aclImdb_v1 again")
-    counts = Counter(word for words in found["train"].values() for word in words)
-    vocabulary = sorted(counts, key=lambda word: (-counts[word], word))
-    rank = {word: number for number, word in enumerate(vocabulary)}
+
+    counts = np.bincount(np.concatenate(list(found["train"].values())), minlength=len(numbers))
+    vocabulary = sorted(
+        (word for word, number in numbers.items() if counts[number]), key=lambda word: (-counts[numbers[word]], word)
+    )
+    rank = np.full(len(numbers), -1, np.int32)
+    rank[[numbers[word] for word in vocabulary]] = np.arange(len(vocabulary))
 
     arrays: dict[str, np.ndarray] = {}
     facts: dict[str, object] = {}
     for split, reviews in found.items():
         keys = sorted(reviews)
-        words = [rank.get(word, -1) for key in keys for word in reviews[key]]
-        arrays[f"{split}_words"] = np.array(words, np.int32)
+        arrays[f"{split}_words"] = rank[np.concatenate([reviews[key] for key in keys])]
         arrays[f"{split}_offsets"] = np.cumsum([0, *(len(reviews[key]) for key in keys)], dtype=np.int64)
         arrays[f"{split}_labels"] = np.array([positive for positive, _ in keys], np.uint8)
         positive = int(arrays[f"{split}_labels"].sum())

@@ -38,16 +38,29 @@ RECORD = re.compile(r"^(\d+)\.txt$")
 OUTCOMES = re.compile(r"^Outcomes-([ab])\.txt$")
 
 
+class Record(NamedTuple):
+    """One patient; parameters are numbered as they come."""
+
+    time: Float32[np.ndarray, " measurements"]
+    parameter: UInt8[np.ndarray, " measurements"]
+    value: Float32[np.ndarray, " measurements"]
+
+
 def parse(paths: Sequence[Path]) -> Parsed:
-    records: dict[int, list[list[str]]] = {}
+    numbers: dict[str, int] = {}
+    records: dict[int, Record] = {}
     died: dict[int, int] = {}
     facts: dict[str, object] = {}
     for path in paths:
         for name, stream in members(path):
             file = PurePosixPath(name).name
             if match := RECORD.match(file):
-                rows = _rows(path, file, stream.read(), 3)
-                records[int(match[1])] = [row for row in rows if row[1] != "RecordID"]
+                rows = [row for row in _rows(path, file, stream.read(), 3) if row[1] != "RecordID"]
+                records[int(match[1])] = Record(
+                    np.array([_hours(row[0]) for row in rows], np.float32),
+                    np.array([numbers.setdefault(row[1], len(numbers)) for row in rows], np.uint8),
+                    np.array([float(row[2]) for row in rows], np.float32),
+                )
             elif match := OUTCOMES.match(file):
                 outcomes = {int(row[0]): int(row[-1]) for row in _rows(path, file, stream.read(), 6)}
                 died |= outcomes
@@ -58,19 +71,20 @@ def parse(paths: Sequence[Path]) -> Parsed:
         )
 
     patients = sorted(records)
-    parameters = sorted({row[1] for rows in records.values() for row in rows})
-    rank = {parameter: number for number, parameter in enumerate(parameters)}
-    rows = [row for patient in patients for row in records[patient]]
+    ordered = [records[patient] for patient in patients]
+    parameters = sorted(numbers)
+    rank = np.zeros(len(numbers), np.uint8)
+    rank[[numbers[parameter] for parameter in parameters]] = np.arange(len(parameters))
     arrays: dict[str, np.ndarray] = {
-        "time": np.array([_hours(row[0]) for row in rows], np.float32),
-        "parameter": np.array([rank[row[1]] for row in rows], np.uint8),
-        "value": np.array([float(row[2]) for row in rows], np.float32),
-        "offsets": np.cumsum([0, *(len(records[patient]) for patient in patients)], dtype=np.int64),
+        "time": np.concatenate([record.time for record in ordered]),
+        "parameter": rank[np.concatenate([record.parameter for record in ordered])],
+        "value": np.concatenate([record.value for record in ordered]),
+        "offsets": np.cumsum([0, *(len(record.time) for record in ordered)], dtype=np.int64),
         "labels": np.array([died[patient] for patient in patients], np.uint8),
         "patients": np.array(patients, np.int32),
         "parameters": np.frombuffer("\n".join(parameters).encode(), np.uint8),
     }
-    return Parsed(arrays, {**facts, "measurements": len(rows), "sha256": digest_of(*arrays.values())})
+    return Parsed(arrays, {**facts, "measurements": len(arrays["time"]), "sha256": digest_of(*arrays.values())})
 
 
 @cache
