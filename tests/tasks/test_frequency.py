@@ -76,7 +76,7 @@ def test_periods_tell_the_classes_apart(sampling: str) -> None:
 def test_other_periods_are_short_or_long() -> None:
     uniform = np.linspace(0, 1, 99_999)[:, None]
     periods = _other_period(uniform)
-    assert ((periods < 5) | (periods > 6)).all()
+    assert ((periods < 5) | (periods >= 6)).all()
     assert (periods.min(), periods.max()) == (1, 100)
     np.testing.assert_allclose((periods < 5).mean(), 0.5, rtol=1e-4)
     assert stats.kstest(periods[periods < 5], "uniform", args=(1, 4)).statistic < 1e-3
