@@ -24,7 +24,7 @@ LEARNED = 0.99
 SCALES: dict[Preset, Scale] = {
     "smoke": Scale(
         2,
-        {"hidden": 16, "batch_size": 16, "max_steps": 6, "evaluate_every": 2},
+        {"hidden": 16, "batch_size": 16, "max_steps": 2, "evaluate_every": 1},
         {"train_sequences": 64, "validation_sequences": 32},
         "a few steps of tiny networks on delays of 5 and 8: the figures mean nothing",
     ),

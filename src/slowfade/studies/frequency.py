@@ -28,7 +28,7 @@ TIMES = {"time": True, "no time": False}
 SCALES: dict[Preset, Scale] = {
     "smoke": Scale(
         2,
-        {"hidden": 8, "batch_size": 16, "max_steps": 4, "evaluate_every": 2},
+        {"hidden": 8, "batch_size": 16, "max_steps": 2, "evaluate_every": 1},
         {"train_sequences": 64, "validation_sequences": 32},
         "a few steps of tiny networks, random times only: the figures mean nothing",
     ),

@@ -42,6 +42,7 @@ def speed(config: Config) -> Speed:
     """Take a few steps of a run, in memory."""
     before = torch.get_num_threads()
     torch.set_num_threads(config.training.threads or before)
+    torch.set_flush_denormal(True)  # as training does
     try:
         loop = Loop(build_fabric(config, 1, launched=False), config, Path())
         loop.watcher = Watcher()
