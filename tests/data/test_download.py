@@ -105,6 +105,13 @@ def test_what_an_older_download_left_is_used_only_if_right(tmp_path: Path, left:
     assert served.sent <= len(CONTENT) + (len(CONTENT) - len(left) if left == WRONG[:1000] else 0)
 
 
+def test_what_a_killed_process_left_beside_it_goes(tmp_path: Path) -> None:
+    (tmp_path / "tmpx1y2z3").write_bytes(CONTENT)
+    with serving(Served(CONTENT)) as served:
+        download(Remote("file.bin", SHA256, (served.url,)), tmp_path)
+    assert files(tmp_path) == {"file.bin"}
+
+
 def test_a_mirror_with_other_bytes_is_passed_over(tmp_path: Path) -> None:
     with serving(Served(WRONG)) as wrong, serving(Served(CONTENT)) as right:
         path = download(Remote("file.bin", SHA256, (wrong.url, right.url)), tmp_path)

@@ -39,6 +39,8 @@ def download(remote: Remote, folder: Path) -> Path:
     failures = []
     with explained(folder):
         folder.mkdir(exist_ok=True)
+        for leftover in folder.glob("tmp*"):  # pooch's, of a process that was killed
+            leftover.unlink()
         for url in remote.urls:
             for _ in range(ATTEMPTS):
                 fetch = Resuming(part)
