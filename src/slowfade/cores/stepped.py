@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from typing_extensions import Self
 
 from slowfade.cores.core import Core, Hidden, State
+from slowfade.sequences import autocasting
 
 Prepared = tuple[tuple[Tensor, ...], tuple[Tensor, ...]]
 """What each step takes, as tensors over time; and what all steps share."""
@@ -111,7 +112,7 @@ class SteppedCore(Core):
         return cast("Layer", self.layers[index])
 
     def start(self, layer: int, x: Float[Tensor, "time batch inputs"]) -> State:
-        return self.layer(layer).start(x)
+        return self.layer(layer).start(self._full(x))
 
     def run(
         self,
@@ -123,7 +124,13 @@ class SteppedCore(Core):
         *,
         keep: bool,
     ) -> tuple[dict[str, Tensor], State]:
-        return self.layer(layer).run(x, dt, lengths, state, keep=keep)
+        x = self._full(x)
+        with torch.autocast(x.device.type, enabled=False):
+            return self.layer(layer).run(x, dt, lengths, state, keep=keep)
+
+    def _full(self, x: Tensor) -> Tensor:
+        """Under autocast these networks keep the precision of their weights: roundings add up over the steps."""
+        return x.to(next(self.parameters()).dtype) if autocasting(x.device.type) else x
 
     def silenced(self, units: Sequence[int]) -> Self:
         copy = super().silenced(units)
