@@ -122,27 +122,32 @@ def test_in_a_data_loaders_workers(start: str) -> None:
     assert_close(torch.cat(list(loader)), expected, 1e-6)
 
 
-def test_after_a_fork() -> None:
-    """Forward and backward in a child of a process that has used two threads, on one thread and on two."""
-    script = """
+FORK = """
 import os, signal, sys, torch
 from slowfade import PowerLawLSTM
-torch.set_num_threads(2)
 torch.manual_seed(0)
 layer, x = PowerLawLSTM(5, 64, engine="cpu"), torch.randn(40, 64, 5)
 def gradient():
     layer.zero_grad()
     layer(x)[0].square().sum().backward()
     return layer.weight_hh_l0.grad.clone()
+torch.set_num_threads({before})
 expected = gradient()
-for threads in (1, 2):
-    child = os.fork()
-    if child == 0:
-        signal.alarm(60)
-        if threads == 1:
-            torch.set_num_threads(1)
-        os._exit(0 if torch.allclose(gradient(), expected, rtol=1e-3) else 1)
-    print(threads, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    torch.set_num_threads(1)
+    os._exit(0 if torch.allclose(gradient(), expected, rtol=1e-3) else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 assert torch.equal(gradient(), expected)
 """
-    assert in_new_process(script).split("\n")[:2] == ["1 0", "2 0"]
+
+
+@pytest.mark.parametrize("before", [1, 2])
+def test_after_a_fork(before: int) -> None:
+    """Forward and backward in a child process on one thread, whatever pool its parent used.
+
+    More threads are what PyTorch itself cannot do there: after a fork GNU OpenMP waits for threads that are gone, in
+    ``torch.exp`` and ``nn.LSTM`` as much as here, which is why a ``DataLoader`` gives its workers one thread.
+    """
+    assert in_new_process(FORK.format(before=before)).split() == ["0"]
