@@ -65,7 +65,7 @@ class Plan:
             path: experiment for path, experiment in every.items() if not (out / path / folder.RESULT).exists()
         }
         self.quiet = preset == "smoke"
-        cores = os.cpu_count() or 1
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         fitting = 1 if preset == "smoke" else min(cores // (threads or 1), len(self.unfinished))
         self.processes = processes or max(1, fitting)
         self.threads = threads or max(1, cores // self.processes)
