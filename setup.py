@@ -1,8 +1,8 @@
 """Builds the C++ engine where it can be built; everything else is in pyproject.toml.
 
-The engine is a plain shared library against PyTorch's stable ABI: no Python symbols, one binary for every Python and every
-PyTorch from 2.10 on. Without a compiler or without PyTorch at hand the package installs all the same, and runs on its
-reference engine; `slowfade doctor` says so.
+The engine is a plain shared library against PyTorch's stable ABI: no Python symbols, one binary for every Python and
+every PyTorch from 2.10 on. Without a compiler or without PyTorch at hand the package installs all the same, and runs on
+its reference engine; `slowfade doctor` says so.
 """
 
 import os
@@ -13,7 +13,17 @@ from pathlib import Path
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-COMMON = ["-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-fno-math-errno", "-fno-trapping-math", "-g0", "-Wall", "-Wextra"]
+COMMON = [
+    "-std=c++17",
+    "-O3",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-g0",
+    "-Wall",
+    "-Wextra",
+]
 TORCH_2_10 = "0x020a000000000000"
 
 # The same source once per instruction set; the library chooses among them when it is loaded.

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from support import rms_ratio
 
 from slowfade import PowerLawLSTM
+from support import rms_ratio
 
 
 @pytest.fixture

@@ -53,7 +53,7 @@ def test_a_run_that_diverges(tmp_path: Path) -> None:
     found = checkpoint.load(tmp_path / "checkpoint")
     assert found is None or all(torch.isfinite(value).all() for value in found[1].values())
     assert open_run(tmp_path).state == "stopped"
-    assert folder.last_row(tmp_path / "log.jsonl")["reason"].startswith(("the loss", "a weight"))
+    assert folder.last_row(tmp_path / "log.jsonl")["reason"].startswith(("the loss", "the validation loss", "a weight"))
 
 
 def test_another_configuration_is_refused(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ The equations are those of the authors' code (``jingli9111/EUNN-tensorflow``), w
 unit where their paper has it on the first output; the family of matrices is the same. The code is also found with 1e-5
 inside the modulus, angles ``U(-0.01, 0.01)`` and b = -0.01. The ``torch_eunn`` package joins the last unit to the first
 in every other layer, which neither does. The code walks through the layers at every step; here they become one matrix
-per sequence.
+per sequence as long as that is cheaper.
 """
 
 from __future__ import annotations
@@ -30,6 +30,10 @@ from slowfade.cores.orthogonal import RotationLayers, rotatable
 from slowfade.cores.stepped import Layer, Prepared, SteppedCore
 
 OFFSET = 0.01
+
+
+#: Units per layer of rotations up to which one dense product is cheaper than the layers (CPU, forward and backward).
+DENSE_UNITS = 128
 
 
 class EURNN(SteppedCore):
@@ -85,10 +89,14 @@ class EURNNLayer(Layer):
         from_input = F.linear(x, self.weight_ih)
         if self.complex_valued:
             from_input = torch.complex(*from_input.chunk(2, dim=-1))
-        return (from_input,), (self.rotations().t(),)
+        layers, units = self.rotations.angle.shape
+        return (from_input,), self.rotations.factors() if units > DENSE_UNITS * layers else (self.rotations().t(),)
 
     def step(self, inputs: tuple[Tensor, ...], state: Any, shared: tuple[Tensor, ...]) -> State:
-        z = torch.addmm(inputs[0], state.hidden, shared[0])
+        if len(shared) == 2:
+            z = inputs[0] + self.rotations.turned(state.hidden, *shared)
+        else:
+            z = torch.addmm(inputs[0], state.hidden, *shared)
         return Hidden(modrelu(z, self.bias, offset=OFFSET, guard=OFFSET))
 
     def readout(self, states: dict[str, Tensor]) -> Tensor:

@@ -73,7 +73,8 @@ class RotationLayers(nn.Module):
             latter leave the first and the last unit alone, and as many layers as units span all unitary matrices. Or
             ``fft``, log2(size) layers that pair units size/2 apart, then size/4, ..., then neighbours.
 
-    Called, it gives the dense matrix: the layers act on the identity once, and a step is then a single product.
+    Called, it gives the dense matrix: the layers act on the identity once, and a step is then a single product. Where
+    there are few layers for many units, ``turned`` with the ``factors``, made once, is cheaper.
     """
 
     angle: Tensor
@@ -110,15 +111,24 @@ class RotationLayers(nn.Module):
             angles.uniform_(-math.pi, math.pi)
 
     def forward(self) -> Tensor:
+        return self.turned(torch.eye(self.angle.shape[1], device=self.angle.device), *self.factors()).T
+
+    def factors(self) -> tuple[Tensor, Tensor]:
+        """What each unit takes of itself and of its partner in every layer, ``(layers, units)`` each."""
         theta = self._per_unit(self.theta)
         cos, sin = torch.cos(theta), torch.sin(theta)
         turn = torch.ones_like(cos) if self.phi is None else phase(self._per_unit(self.phi))
-        own = (cos * torch.where(self.second, turn, 1.0)).unsqueeze(-1)
-        other = (sin * torch.where(self.second, 1.0, -turn)).unsqueeze(-1)
-        matrix = torch.eye(self.angle.shape[1], dtype=own.dtype, device=own.device)
+        own, other = cos * torch.where(self.second, turn, 1.0), sin * torch.where(self.second, 1.0, -turn)
+        if self.omega is None:
+            return own, other
+        last = torch.cat([torch.ones_like(own[:-1]), phase(self.omega).unsqueeze(0)])
+        return last * own, last * other
+
+    def turned(self, rows: Tensor, own: Tensor, other: Tensor) -> Tensor:
+        """Rows of units, each turned by all layers: the matrix applied without being made."""
         for own_l, other_l, partner in zip(own, other, self.partner, strict=True):
-            matrix = own_l * matrix + other_l * matrix[partner]
-        return matrix if self.omega is None else phase(self.omega).unsqueeze(-1) * matrix
+            rows = own_l * rows + other_l * rows[..., partner]
+        return rows
 
     def _per_unit(self, angles: Float[Tensor, " angles"]) -> Float[Tensor, "layers units"]:
         return torch.cat([angles, angles.new_zeros(1)])[self.angle]

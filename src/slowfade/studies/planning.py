@@ -16,7 +16,7 @@ from slowfade.training import Config, folder
 from slowfade.training.checkpoint import POSITION
 from slowfade.training.loop import Loop
 from slowfade.training.progress import Watcher
-from slowfade.training.run import build_fabric
+from slowfade.training.run import build_fabric, subnormals_flushed
 
 TIMED_STEPS = 3
 
@@ -42,20 +42,24 @@ def speed(config: Config) -> Speed:
     """Take a few steps of a run, in memory."""
     before = torch.get_num_threads()
     torch.set_num_threads(config.training.threads or before)
-    torch.set_flush_denormal(True)  # as training does
     try:
-        loop = Loop(build_fabric(config, 1, launched=False), config, Path())
-        loop.watcher = Watcher()
-        loop.step()
-        begin = time.perf_counter()
-        for _ in range(TIMED_STEPS):
-            loop.step()
-        step = (time.perf_counter() - begin) / TIMED_STEPS
-        validation, test = (_evaluation(loop, split) for split in ("validation", "test"))
-        every = config.training.evaluate_every or len(loop.schedule)
-        return Speed(step, validation, test, loop.steps, math.ceil(loop.steps / every))
+        with subnormals_flushed():
+            return _speed(config)
     finally:
         torch.set_num_threads(before)
+
+
+def _speed(config: Config) -> Speed:
+    loop = Loop(build_fabric(config, 1, launched=False), config, Path())
+    loop.watcher = Watcher()
+    loop.step()
+    begin = time.perf_counter()
+    for _ in range(TIMED_STEPS):
+        loop.step()
+    step = (time.perf_counter() - begin) / TIMED_STEPS
+    validation, test = (_evaluation(loop, split) for split in ("validation", "test"))
+    every = config.training.evaluate_every or len(loop.schedule)
+    return Speed(step, validation, test, loop.steps, math.ceil(loop.steps / every))
 
 
 @torch.no_grad()

@@ -40,8 +40,6 @@ class Position:
     """Batches of this epoch."""
     evaluated: int = 0
     """The step of the last evaluation."""
-    logged: int = 0
-    """The step of the last training row."""
     best: dict[str, Any] | None = None
     """The validation row of the best epoch."""
     solved: bool = False

@@ -17,6 +17,7 @@ import tyro
 from slowfade import cores, tasks
 from slowfade.errors import UserError
 from slowfade.tasks.task import Task
+from slowfade.training import folder
 from slowfade.training.config import Config, Training, all_core_options, configure, default_training
 
 
@@ -27,6 +28,8 @@ def main(arguments: list[str]) -> int:
     config, out, quiet = parse(arguments)
     from slowfade.training.run import train
 
+    if (out / folder.RESULT).exists() and not quiet:
+        print(f"{out} is finished already")
     train(config, out, quiet=quiet)
     return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -32,8 +33,8 @@ def main(arguments: list[str]) -> int:
     runs = find(root)
     if not runs:
         raise UserError(f"there are no runs in {root}")
-    console = Console()
-    console.print(table(root, runs), width=None if console.is_terminal else 200)
+    # A terminal says how wide it is; a file or a pipe takes whole lines.
+    Console(width=None if sys.stdout.isatty() else 200).print(table(root, runs))
     return 0
 
 

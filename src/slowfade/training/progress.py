@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 from datetime import datetime, timezone
@@ -43,7 +44,7 @@ class Journal(Watcher):
 
     def __init__(self, path: Path) -> None:
         self.rows = folder.Rows(path / folder.LOG)
-        self.step = 0
+        self.step, self.steps, self.began, self.before = 0, 0, time.monotonic(), 0.0
 
     def begin(self, position: Position, steps: int) -> None:
         self.step, self.steps, self.began, self.before = position.step, steps, time.monotonic(), position.seconds
@@ -59,8 +60,11 @@ class Journal(Watcher):
         self.write("checkpoint")
 
     def end(self, reason: str) -> None:
-        self.write("ended", reason=reason)
-        self.rows.close()
+        # Where the disk is full there is nothing to add to what ended the run.
+        with contextlib.suppress(OSError):
+            self.write("ended", reason=reason)
+        with contextlib.suppress(OSError):
+            self.rows.close()
 
     def write(self, event: str, **more: Any) -> None:
         seconds = round(self.before + time.monotonic() - self.began, 3)
@@ -94,6 +98,8 @@ class Lines(Watcher):
     def end(self, reason: str) -> None:
         if reason == "finished":
             self.say(f"finished: {self.path}")
+        elif reason == "interrupted":
+            self.say(f"stopped: the same command goes on from here ({self.path})")
 
     def say(self, text: str) -> None:
         self.said = time.monotonic()
@@ -103,18 +109,21 @@ class Lines(Watcher):
 class Live(Lines):
     """A bar on a terminal, and a line for every evaluation."""
 
-    def begin(self, position: Position, steps: int) -> None:
-        super().begin(position, steps)
+    def __init__(self, console: Console, config: Config, path: Path) -> None:
+        super().__init__(console, config, path)
         self.bar = Bar(
             BarColumn(bar_width=30),
             MofNCompleteColumn(),
             TextColumn("{task.fields[pace]}", style="cyan"),
             TextColumn("{task.fields[values]}"),
             TimeRemainingColumn(compact=True),
-            console=self.console,
+            console=console,
             refresh_per_second=4,
             speed_estimate_period=120,
         )
+
+    def begin(self, position: Position, steps: int) -> None:
+        super().begin(position, steps)
         self.task = self.bar.add_task("", total=steps, completed=position.step, pace="", values="")
         self.bar.start()
 
