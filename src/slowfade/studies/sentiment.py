@@ -36,7 +36,7 @@ SCALES: dict[Preset, Scale] = {
         {"hidden": 8, "batch_size": 8, "max_steps": 2},
         departure="two steps of tiny networks: the figures mean nothing",
     ),
-    "laptop": Scale(2, {"epochs": 10}, departure="two seeds instead of three, 10 epochs instead of 20"),
+    "laptop": Scale(2, {"epochs": 5}, departure="two seeds instead of three, 5 epochs instead of 20"),
     "paper": Scale(3),
 }
 
