@@ -27,7 +27,7 @@ COMMANDS = {
     "report": Command("slowfade.report.command", "one HTML page with all studies found", "lab"),
     "explore": Command("slowfade.report.explore", "look inside a trained network, in the browser", "lab"),
     "data": Command("slowfade.data.command", "the real data sets: list, fetch, check, import", "lab"),
-    "bench": Command("slowfade.bench", "speed of the engines and networks, side by side", "lab"),
+    "bench": Command("slowfade.bench.command", "speed of the engines and networks, side by side", "lab"),
     "doctor": Command("slowfade.doctor", "what this machine can run, and why not the rest"),
 }
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from statistics import median
+from itertools import islice
 from typing import Any, NamedTuple
 
 import torch
@@ -18,6 +17,7 @@ from torch.nn import functional as F
 
 from slowfade import cores
 from slowfade.errors import UserError
+from slowfade.timing import Spread, interleaved
 
 #: The copy task's: eight letters, the blank and the signal, in and out.
 SYMBOLS = 10
@@ -90,15 +90,13 @@ def measure(config: Config) -> Iterator[list[Cost]]:
         shapes[name] = hidden, sum(parameter.numel() for parameter in core.parameters()) + head
         steps[name] = training_step(core, symbols)
     ratios: dict[str, list[float]] = {name: [] for name in shapes}
-    for number in range(config.rounds + 1):
-        times = {name: timed(step) for name, step in steps.items()}
+    for number, times in enumerate(islice(interleaved(steps), config.rounds + 1)):
         if number:
             for name, found in ratios.items():
                 found.append(times[name] / times["nn.LSTM"])
+        spreads = {name: Spread.of(found) for name, found in ratios.items() if found}
         yield [
-            Cost(name, *shapes[name], median(found), (min(found), max(found)))
-            for name, found in ratios.items()
-            if found
+            Cost(name, *shapes[name], ratio.median, (ratio.smallest, ratio.largest)) for name, ratio in spreads.items()
         ]
 
 
@@ -120,12 +118,6 @@ def training_step(core: nn.Module, symbols: Tensor) -> Callable[[], None]:
             core.after_step()
 
     return step
-
-
-def timed(step: Callable[[], None]) -> float:
-    start = time.perf_counter()
-    step()
-    return time.perf_counter() - start
 
 
 def table(costs: Sequence[Cost]) -> Table:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
@@ -18,6 +17,7 @@ from slowfade.analysis.curves import curve, steps_to
 from slowfade.analysis.power import initial_power, trained_power
 from slowfade.analysis.resets import reference_times, reset_order
 from slowfade.errors import UserError
+from slowfade.report.environment import environment
 from slowfade.report.page import inline
 from slowfade.studies import heatmap, style
 from slowfade.studies.resets import ages
@@ -164,9 +164,3 @@ def svg(figure: Figure) -> str:
     with style.styled():
         figure.savefig(text, format="svg", metadata={"Date": None})
     return text.getvalue()
-
-
-def environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("slowfade.report", "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )

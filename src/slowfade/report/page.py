@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
+from slowfade.report.environment import environment
 from slowfade.studies import STUDIES, Verdict, style
 from slowfade.studies.findings import FINDINGS, Findings, read
 
@@ -25,18 +24,15 @@ def render(folders: Sequence[Path]) -> str:
     found = [(read(folder / FINDINGS), folder) for folder in folders]
     found.sort(key=lambda item: (list(STUDIES).index(item[0].study), item[0].preset))
     names = {findings.study for findings, _ in found}
-    environment = Environment(
-        loader=PackageLoader("slowfade.report", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("page.html.j2").render(
-        title=TITLE,
-        verdicts=[verdict.value for verdict in Verdict],
-        sections=[_section(findings, folder) for findings, folder in found],
-        not_run=[study.title for study in STUDIES.values() if study.name not in names],
+    return (
+        environment()
+        .get_template("page.html.j2")
+        .render(
+            title=TITLE,
+            verdicts=[verdict.value for verdict in Verdict],
+            sections=[_section(findings, folder) for findings, folder in found],
+            not_run=[study.title for study in STUDIES.values() if study.name not in names],
+        )
     )
 
 

@@ -29,7 +29,7 @@ SCALES: dict[Preset, Scale] = {
         "a few steps of tiny networks on delays of 5 and 8: the figures mean nothing",
     ),
     "laptop": Scale(
-        1, {"max_steps": 12_000}, departure="T = 200 only, one seed, at most 12,000 steps (15 epochs instead of 1,000)"
+        1, {"max_steps": 20_000}, departure="T = 200 only, one seed, at most 20,000 steps (26 epochs instead of 1,000)"
     ),
     "paper": Scale(5),
 }

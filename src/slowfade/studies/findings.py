@@ -9,26 +9,20 @@ OUT/trained/TASK/RUN/        the runs, which several studies may share
 from __future__ import annotations
 
 import dataclasses
-import os
-import platform
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import torch
 from matplotlib.figure import Figure
 
-import slowfade
 from slowfade.studies import STUDIES, style
 from slowfade.studies.claims import Claim
 from slowfade.studies.study import Data, Preset, Study, Trained
 from slowfade.studies.table import Table
 from slowfade.training import Run, folder
-from slowfade.training.run import commit
+from slowfade.training.machine import machine, versions
 
 FINDINGS = "findings.json"
 
@@ -85,7 +79,7 @@ class Findings:
 def analyse(study: Study, preset: Preset, runs: Sequence[Run]) -> Findings:
     """What a study finds in these runs."""
     data = study.analyse(preset, Trained(runs))
-    return Findings(study.name, preset, "", data, [_summary(run) for run in runs], _versions(), _machine())
+    return Findings(study.name, preset, "", data, [_summary(run) for run in runs], versions(), machine())
 
 
 def read(path: Path) -> Findings:
@@ -108,32 +102,3 @@ def _summary(run: Run) -> dict[str, Any]:
         "epochs": result.get("epochs", last.get("epoch", 0)),
         "parameters": result.get("parameters"),
     }
-
-
-def _versions() -> dict[str, Any]:
-    return {
-        "slowfade": slowfade.__version__,
-        "commit": commit(),
-        "torch": torch.__version__,
-        "python": platform.python_version(),
-    }
-
-
-def _machine() -> dict[str, Any]:
-    """What it ran on, and nothing that names it."""
-    machine: dict[str, Any] = {"processor": _processor(), "cores": os.cpu_count(), "system": platform.system()}
-    if torch.cuda.is_available():
-        machine["gpu"] = torch.cuda.get_device_name()
-    return machine
-
-
-def _processor() -> str:
-    if sys.platform == "linux":
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        found = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-        if found:
-            return found[0]
-    if sys.platform == "darwin":
-        command = ["sysctl", "-n", "machdep.cpu.brand_string"]
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    return platform.processor() or platform.machine()

@@ -61,6 +61,10 @@ class Adding(Task):
             core_options={"chrono": {"t_max": self.longest}},
         )
 
+    @property
+    def output_names(self) -> None:
+        return None
+
     def size(self, split: Split) -> int:
         return self.train_sequences if split == "train" else self.validation_sequences
 

@@ -36,6 +36,7 @@ class Characters(Task):
 
     every_step = True
     carries_state = True
+    reads = "characters"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -65,6 +66,14 @@ class Characters(Task):
     @property
     def output_size(self) -> int:
         return len(self.text.alphabet)
+
+    @property
+    def input_names(self) -> list[str]:
+        return ["↵" if symbol == "\n" else symbol for symbol in self.text.alphabet]
+
+    @property
+    def output_names(self) -> list[str]:
+        return self.input_names
 
     def size(self, split: Split) -> int:
         """How many chunks, the last of them perhaps not full."""

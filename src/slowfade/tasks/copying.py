@@ -77,6 +77,14 @@ class Copying(Task):
             core_options={"chrono": {"t_max": 3 * self.delays[1] / 2}},
         )
 
+    @property
+    def input_names(self) -> list[str]:
+        return [*"abcdefgh", "-", "!"]
+
+    @property
+    def output_names(self) -> list[str]:
+        return self.input_names
+
     def size(self, split: Split) -> int:
         return self.train_sequences if split == "train" else self.validation_sequences
 

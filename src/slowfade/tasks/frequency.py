@@ -63,6 +63,10 @@ class Frequency(Task):
     def encoding(self) -> Numbers:
         return Numbers(1 + self.time_input)
 
+    @property
+    def output_names(self) -> list[str]:
+        return ["another period", "period 5 to 6"]
+
     def size(self, split: Split) -> int:
         return self.train_sequences if split == "train" else self.validation_sequences
 

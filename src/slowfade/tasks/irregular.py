@@ -100,6 +100,10 @@ class Irregular(Task):
     def output_size(self) -> int:
         return self.sequences.output_size
 
+    @property
+    def output_names(self) -> list[str]:
+        return ["survived", "died"] if self.source == "physionet" else [str(digit) for digit in range(CLASSES)]
+
     def size(self, split: Split) -> int:
         return self.sequences.size(split)
 

@@ -34,6 +34,7 @@ class Sentiment(Task):
 
     every_step = False
     output_size = 1
+    reads = "words"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -61,6 +62,14 @@ class Sentiment(Task):
         vectors, found = data.word_vectors(self.reviews.vocabulary[: self.dictionary])
         mean = vectors[found].mean(0, keepdims=True)
         return Vectors(torch.from_numpy(np.concatenate([np.where(found[:, None], vectors, mean), mean])))
+
+    @property
+    def input_names(self) -> list[str]:
+        return [*self.reviews.vocabulary[: self.dictionary], "(unknown)"]
+
+    @property
+    def output_names(self) -> list[str]:
+        return ["against", "for"]
 
     def size(self, split: Split) -> int:
         return len(self._members[split])

@@ -113,6 +113,8 @@ class Task(ABC):
     """A prediction at every step, or one after the last valid step."""
     carries_state: ClassVar[bool] = False
     """Consecutive batches continue the same sequences: truncated backpropagation with the state carried on."""
+    reads: ClassVar[Literal["characters", "words"] | None] = None
+    """A text can be an input: its characters or its words, by their names."""
 
     def __post_init__(self) -> None:
         known_choices(self)
@@ -131,6 +133,16 @@ class Task(ABC):
     @abstractmethod
     def output_size(self) -> int:
         """How many numbers a prediction has."""
+
+    @property
+    def input_names(self) -> list[str] | None:
+        """What to call the symbols that go in; ``None``: they are numbers."""
+        return None
+
+    @property
+    def output_names(self) -> list[str] | None:
+        """What to call the classes that come out; ``None``: it is a number."""
+        return [str(n) for n in range(self.output_size)]
 
     @abstractmethod
     def size(self, split: Split) -> int:
