@@ -20,6 +20,9 @@ COMMON = [
     "-fvisibility=hidden",
     "-fno-math-errno",
     "-fno-trapping-math",
+    # The inner loops are short: where one begins in the middle of a cache line, a whole pass is a sixth slower.
+    "-falign-functions=64",
+    "-falign-loops=64",
     "-g0",
     "-Wall",
     "-Wextra",

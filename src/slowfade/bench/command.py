@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Annotated, Any
@@ -97,32 +96,28 @@ def show(timings: Sequence[Timing], console: Console) -> None:
     """One shape with one number of threads."""
     first = timings[0]
     threads = f"{first.threads} thread{'s' if first.threads > 1 else ''}"
-    table = Table(
-        "",
-        *(f"{mode}: ms" if column == "ms" else column for mode in MODES for column in ("ms", "x nn.LSTM", "GFLOP/s")),
-        title=f"{first.shape}: {SHAPES[first.shape]}, {threads}",
-        title_justify="left",
-        box=None,
-    )
-    for column in table.columns[1:]:
+    table = Table("", "", "ms", "x nn.LSTM", "GFLOP/s", box=None)
+    for column in table.columns:
+        column.no_wrap = True
+    for column in table.columns[2:]:
         column.justify = "right"
-    for name, several in groupby(timings, key=lambda timing: timing.contestant):
-        found = {timing.mode: timing for timing in several}
-        table.add_row(name, *(cell for mode in MODES for cell in cells(found.get(mode))))
+    for mode in MODES:
+        several = [timing for timing in timings if timing.mode == mode]
+        for timing in several:
+            table.add_row(mode if timing is several[0] else "", timing.contestant, *cells(timing))
+    console.print(f"\n[bold]{first.shape}[/bold]: {SHAPES[first.shape]}; {threads}")
     console.print(table)
 
 
-def cells(timing: Timing | None) -> tuple[str, str, str]:
-    if timing is None:
-        return ("", "", "")
+def cells(timing: Timing) -> tuple[str, str, str]:
     if not timing.right:
         return ("", f"wrong result: error {timing.error:.0e}", "")
     assert timing.milliseconds is not None
     assert timing.speedup is not None
     milliseconds, low, high = timing.milliseconds.median, timing.speedup.smallest, timing.speedup.largest
-    digits = max(0, 2 - math.floor(math.log10(milliseconds)))
+    digits = min(3, max(0, 2 - math.floor(math.log10(milliseconds))))
     return (
-        f"{milliseconds:.{min(digits, 3)}f}",
+        f"{milliseconds:.{digits}f}",
         f"{timing.speedup.median:.2f} ({low:.2f} to {high:.2f})",
         f"{timing.gflops:.0f} ({timing.share:.0%})",
     )
