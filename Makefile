@@ -7,7 +7,7 @@ TESTS ?= tests
 ENGINE_SOURCES := setup.py $(wildcard csrc/*.h csrc/*.cpp)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow test-data lint format docs bench browser clean
+.PHONY: help install demo test test-slow test-data sanitize lint format docs bench browser clean
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,6 +36,9 @@ test-slow: install browser  ## the tests that take minutes
 
 test-data: install  ## the tests on the real data sets, found through SLOWFADE_DATA
 	$(BIN)/python -m pytest -q -m data $(TESTS)
+
+sanitize: install  ## the C++ engine's tests under the address and undefined-behaviour sanitizers
+	PYTHON=$(CURDIR)/$(BIN)/python sh tests/engines/sanitize.sh
 
 lint: install  ## style and types
 	$(BIN)/ruff check .

@@ -94,7 +94,7 @@ struct PowerLaw {
     // With N and D the ratio's numerator and denominator, the derivatives of log N - log D are differences of nearly
     // equal numbers where the memory is old; multiplied out, they are not.
     const V dlog = dforget * g.forget;
-    const V dratio = dlog * power / (g.numerator * g.denominator);
+    const V dratio = dlog * power / g.numerator / g.denominator;  // their product can be too large a number
     const V dage = dstate[1];
     const V dkeep = dratio * ((before[1] + 1) - epsilon * (before[1] + dt)) + dage * (before[1] + dt);
     dz[0] = -dkeep * g.keep * g.reset;

@@ -95,19 +95,25 @@ T* data(const Optional& tensor) {
   return tensor ? data<T>(*tensor) : nullptr;
 }
 
-// Contiguous, on the CPU, of one type and shape: what the engine takes on trust.
+// On the CPU, of one type and shape: what the engine takes on trust.
 template <class T>
-Tensor checked(const Tensor& tensor, const char* name, std::vector<int64_t> shape) {
+void checked_shape(const Tensor& tensor, const char* name, const std::vector<int64_t>& shape) {
   constexpr ScalarType expected = std::is_same_v<T, float> ? ScalarType::Float : ScalarType::Double;
   STD_TORCH_CHECK(tensor.is_cpu() && tensor.scalar_type() == expected, name, " is not on the CPU or not of x's type");
   bool fits = tensor.dim() == int64_t(shape.size());
   for (size_t i = 0; fits && i < shape.size(); ++i) fits = tensor.size(int64_t(i)) == shape[i];
   STD_TORCH_CHECK(fits, name, " has the wrong shape");
+}
+
+// The same, and contiguous.
+template <class T>
+Tensor checked(const Tensor& tensor, const char* name, const std::vector<int64_t>& shape) {
+  checked_shape<T>(tensor, name, shape);
   return tensor.is_contiguous() ? tensor : torch::stable::contiguous(tensor);
 }
 template <class T>
 Optional checked(const Optional& tensor, const char* name, std::vector<int64_t> shape) {
-  return tensor ? Optional(checked<T>(*tensor, name, std::move(shape))) : std::nullopt;
+  return tensor ? Optional(checked<T>(*tensor, name, shape)) : std::nullopt;
 }
 
 // Rows may lie anywhere, as long as each is contiguous itself.
@@ -234,13 +240,18 @@ void* aligned(const Tensor& tensor) {
   return reinterpret_cast<void*>((address + 63) / 64 * 64);
 }
 
+// Of what a forward pass keeps for the backward one.
+template <class T>
+std::vector<int64_t> kept_shape(CellKind cell, const Shape& s) {
+  return {s.steps, s.batch, kept_values(cell), (s.hidden + line<T> - 1) / line<T> * line<T>};
+}
+
 // output, h, carried..., kept (empty unless `keep`)
 template <class T>
 std::vector<Tensor> run_forward(const Arguments& a, bool keep) {
   Bound<T> bound(a);
   Forward<T>& p = bound.problem;
   const Shape& s = p.shape;
-  const int64_t padded = (s.hidden + line<T> - 1) / line<T> * line<T>;
   std::vector<Tensor> results;
   results.push_back(sequence_like(a.x, s.steps, s.batch, s.recurrent, a.batch_first));
   p.output = rows<T>(results.back());
@@ -250,9 +261,7 @@ std::vector<Tensor> run_forward(const Arguments& a, bool keep) {
     results.push_back(empty_like(a.x, {s.batch, s.hidden}));
     p.carried_end[i] = data<T>(results.back());
   }
-  const int64_t values = kept_values(a.cell);
-  results.push_back(keep ? empty_like(a.x, {s.steps, s.batch, values, padded})
-                         : empty_like(a.x, {0}));
+  results.push_back(empty_like(a.x, keep ? kept_shape<T>(a.cell, s) : std::vector<int64_t>{0}));
   p.kept = keep ? data<T>(results.back()) : nullptr;
   const Pool threads = pool();
   const Tensor memory = workspace(a.x, kernels<T>().forward_bytes(a.cell, p, threads));
@@ -270,13 +279,20 @@ std::vector<Tensor> run_backward(const Arguments& a, const Tensor& output, const
   const Shape& s = bound.problem.shape;
   Backward<T> p{};
   p.forward = bound.problem;
-  p.forward.output = rows<T>(output);
-  p.forward.kept = data<T>(kept);
   std::vector<Tensor> alive;
+  auto sequence = [&](const Tensor& tensor, const char* name) {
+    checked_shape<T>(tensor, name, {s.steps, s.batch, s.recurrent});
+    alive.push_back(with_contiguous_rows(tensor));
+    return rows<T>(alive.back());
+  };
+  p.forward.output = sequence(output, "output");
   if (doutput) {
-    alive.push_back(with_contiguous_rows(*doutput));
-    p.doutput = rows<const T>(alive.back());
+    const Rows<T> given = sequence(*doutput, "the output's gradient");
+    p.doutput = {given.data, given.time, given.batch};
   }
+  // A forward pass that was traced without gradients kept nothing: run it again.
+  alive.push_back(kept.numel() ? checked<T>(kept, "kept", kept_shape<T>(a.cell, s)) : run_forward<T>(a, true).back());
+  p.forward.kept = data<T>(alive.back());
   auto hold = [&](const Optional& tensor, int64_t columns) -> const T* {
     const Optional ready = checked<T>(tensor, "the state's gradient", {s.batch, columns});
     if (ready) alive.push_back(*ready);

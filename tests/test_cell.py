@@ -88,6 +88,13 @@ class TestCell:
             assert_close(cell(x).c, cell(x.bfloat16()).c, 1e-2)
             assert cell(x).age.dtype == torch.float32
 
+    def test_a_state_of_half_precision_goes_on_in_single(self) -> None:
+        cell = PowerLawLSTMCell(3, 4, dtype=torch.bfloat16)
+        state = cell(torch.zeros(2, 3).bfloat16(), torch.zeros(2, 2, 4).bfloat16().unbind())
+        assert {part.dtype for part in state} == {torch.float32}
+        with pytest.raises(RuntimeError, match=r"state.h should be torch.float32"):
+            cell(torch.zeros(2, 3).bfloat16(), torch.zeros(2, 2, 4).long().unbind())
+
 
 class TestForgetGate:
     def test_decays_by_the_power_law(self) -> None:
@@ -110,6 +117,18 @@ class TestForgetGate:
         (found,) = derivatives([memory], dict(gate.named_parameters())).values()
         assert found.isfinite().all()
         assert (found != 0).all()
+
+    def test_half_precision_counts_its_age_in_single(self) -> None:
+        gate, age = PowerLawForgetGate(4), None
+        for _ in range(600):
+            age = gate(torch.full((2, 4), -40.0, dtype=torch.bfloat16), age).age
+        assert age is not None
+        assert age.dtype == torch.float32
+        assert_close(age, torch.full((2, 4), 600.0))
+
+    def test_the_age_should_fit(self) -> None:
+        with pytest.raises(RuntimeError, match=r"age should be \(2, 4\)"):
+            PowerLawForgetGate(4)(torch.zeros(2, 4), torch.zeros(4))
 
     def test_dt_forms(self) -> None:
         gate, logit = PowerLawForgetGate(4), torch.randn(4, 4)

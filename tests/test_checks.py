@@ -57,6 +57,7 @@ SHARED_RUNS: dict[str, tuple[Run, str]] = {
     "x is of an integer type": (lambda m: m(X.long()), "float32"),
     "h has another width": (lambda m: m(X, (zeros(1, 2, 5), zeros(1, 2, 4))), "state.h"),
     "c has another width": (lambda m: m(X, (zeros(1, 2, 4), zeros(1, 2, 5))), "state.c"),
+    "the state is of another type": (lambda m: m(X, (zeros(1, 2, 4).double(),) * 2), "float32"),
     "the state has another batch": (lambda m: m(X, (zeros(1, 3, 4), zeros(1, 3, 4))), "state.h"),
     "the state has another number of layers": (lambda m: m(X, (zeros(2, 2, 4), zeros(2, 2, 4))), "state.h"),
     "the state is unbatched and x is not": (lambda m: m(X, (zeros(1, 4), zeros(1, 4))), "state.h"),
@@ -200,13 +201,15 @@ def test_dropout_with_one_layer_warns_as_nn_lstm_does() -> None:
 
 
 def test_what_is_allowed_is_not_refused() -> None:
-    """Zero-length rows, a zero dt, an integer dt, a list as the state, a state of another precision."""
+    """Zero-length rows, a zero dt, an integer dt, a list as the state, a state of the precision the weights keep."""
     layer = PowerLawLSTM(3, 4)
     layer(X, lengths=torch.tensor([0, 5]), dt=zeros(5, 2))
     layer(X, dt=torch.ones(5, dtype=torch.int64))
     layer(X, [zeros(1, 2, 4), zeros(1, 2, 4)])
-    _, state = layer(X, (zeros(1, 2, 4).double(), zeros(1, 2, 4).double()))
-    assert state.c.dtype == torch.float32
+    half = PowerLawLSTM(3, 4, engine="reference", dtype=torch.bfloat16)
+    for dtype in (torch.bfloat16, torch.float32):
+        _, state = half(X.bfloat16(), (zeros(1, 2, 4).to(dtype), zeros(1, 2, 4).to(dtype)))
+        assert state.c.dtype == torch.float32
     assert PowerLawLSTM(3, 4, power=0).power.eq(0).all()
     assert PowerLawLSTM(3, 4, power=7).power.eq(7).all()
     assert isinstance(layer(pack_padded_sequence(X, torch.tensor([5, 2])))[0], PackedSequence)

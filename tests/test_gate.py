@@ -176,6 +176,12 @@ class TestElapsed:
         assert elapsed(torch.zeros(0, 3)).shape == (0, 3)
         assert elapsed(torch.zeros(0), 1.0).shape == (0,)
 
+    def test_padding_has_no_time(self) -> None:
+        times = torch.tensor([[1.0, 2.0, 5.0], [3.0, 4.0, torch.nan], [6.0, 0.0, -1.0]])
+        expected = torch.tensor([[0.0, 1.0, 3.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+        assert torch.equal(elapsed(times, batch_first=True, lengths=[3, 2, 0]), expected)
+        assert torch.equal(elapsed(times.T, lengths=torch.tensor([3, 2, 1])), expected.T)
+
     def test_gradient_reaches_the_timestamps(self) -> None:
         times = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)
         (elapsed(times, 0.5) * torch.tensor([1.0, 10.0, 100.0])).sum().backward()

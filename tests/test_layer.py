@@ -178,7 +178,7 @@ class TestInputForms:
         counts = [5, 0, 7, 1]
         x, dt = torch.randn(7, 4, 3), torch.rand(7, 4) * 3
         for b, count in enumerate(counts):
-            x[count:, b], dt[count:, b] = 1e30, 1e30
+            x[count:, b], dt[count:, b] = torch.nan, torch.nan
         state = PowerLawState(*(part.float() for part in random_state(layers[0], 4)))
         output, end = layers[0](x, state, dt=dt, lengths=kind(counts))
         for b, count in enumerate(counts):
@@ -187,6 +187,24 @@ class TestInputForms:
             assert_close(output[:count, b : b + 1], expected)
             assert (output[count:, b] == 0).all()
             assert_close(tuple(part[:, b : b + 1] for part in end), tuple(expected_end))
+
+    @pytest.mark.filterwarnings("ignore:slowfade differentiates a gradient on its reference engine")
+    def test_padding_stays_out_of_gradients(self, engine: str) -> None:
+        """Of the first order and the second, whatever stands in it."""
+        layer = PowerLawLSTM(3, 4, engine=engine, bidirectional=True)
+        clean, dt, lengths = torch.randn(5, 2, 3), torch.rand(5, 2), [5, 2]
+        clean[2:, 1], dt[2:, 1] = 0.0, 1.0
+        dirty, dirty_dt = clean.clone(), dt.clone()
+        dirty[2:, 1], dirty_dt[2:, 1] = torch.nan, -torch.inf
+        found = []
+        for x, gaps in ((clean, dt), (dirty, dirty_dt)):
+            leaf = x.clone().requires_grad_()
+            output, _ = layer(leaf, dt=gaps, lengths=lengths)
+            (first,) = torch.autograd.grad(output.square().sum(), leaf, create_graph=True)
+            second = torch.autograd.grad(first.square().sum(), [leaf, layer.weight_ih_l0, layer.power_logit_l0])
+            found.append((first.detach(), *second))
+            assert (first[2:, 1] == 0).all()
+        assert_close(found[1], found[0])
 
     def test_pack_sequence_of_a_users_list(self, engine: str) -> None:
         layer = PowerLawLSTM(3, 4, engine=engine, bidirectional=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -40,6 +41,16 @@ def test_intervals_of_any_size(engine: str, options: dict[str, Any], dtype: torc
     intervals = torch.tensor([0, 0, 1e12, 0, 1e-30, 1e-12, 1, 1e12, 1e12, 0], dtype=dtype)
     found = everything(layer, random_signs(10, 2, 3, dtype=dtype) * size, dt=intervals)
     assert_finite(found)
+
+
+@pytest.mark.parametrize("size", [1e15, 1e19, 1e21, 1e25])
+def test_gradients_are_right_however_long_the_intervals(engine: str, size: float) -> None:
+    """In float32, whose range the product of an age and an interval leaves soon."""
+    layer = PowerLawLSTM(3, 5, engine=engine)
+    x, dt = torch.randn(6, 2, 3), torch.full((6, 2), size)
+    found = everything(layer, x, dt=dt)
+    exact = everything(copy.deepcopy(layer).double(), x.double(), dt=dt.double())
+    assert_close({name: value.double() for name, value in found.items()}, exact, 1e-4)
 
 
 @pytest.mark.parametrize("dtype", TYPES)

@@ -250,3 +250,18 @@ def test_distributed_data_parallel(engine: str, tmp_path: Path) -> None:
     for rank in (0, 1):
         found = torch.load(tmp_path / f"{rank}.pt", weights_only=True)
         assert_close(found, dict(layer.state_dict()))
+
+
+def test_scripts_may_flatten_parameters() -> None:
+    """As those written for ``nn.LSTM`` do; parameters stay where they are."""
+    layer = PowerLawLSTM(3, 4)
+    before = {name: parameter.data_ptr() for name, parameter in layer.named_parameters()}
+    layer.flatten_parameters()
+    assert before == {name: parameter.data_ptr() for name, parameter in layer.named_parameters()}
+
+
+def test_float64_stays_float64_under_autocast(engine: str) -> None:
+    """As it does in ``nn.LSTM``."""
+    x = torch.randn(5, 2, 3, dtype=torch.float64)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert PowerLawLSTM(3, 4, engine=engine, dtype=torch.float64)(x)[0].dtype == torch.float64

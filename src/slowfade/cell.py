@@ -11,7 +11,7 @@ from slowfade import checks, parameters
 from slowfade.engines import Weights
 from slowfade.engines.reference import power_law_step
 from slowfade.gate import Forgetting, PowerInit, power_law_gate
-from slowfade.sequences import check_type, interval
+from slowfade.sequences import check_state, check_type, interval
 from slowfade.state import PowerLawState, parts
 
 
@@ -64,7 +64,11 @@ class PowerLawForgetGate(nn.Module):
         """``(reset, forget, admit, age)`` of one step; ``age=None`` at the start, ``dt`` ``(*batch)`` or a number."""
         if logit.shape[-1] != self.size:
             raise RuntimeError(f"the reset logit should have {self.size} features, got {logit.shape[-1]}")
-        age = torch.zeros_like(logit) if age is None else age
+        # Half precision cannot count past a few hundred steps.
+        logit = logit.to(torch.promote_types(logit.dtype, torch.float32))
+        age = torch.zeros_like(logit) if age is None else age.to(logit.dtype)
+        if age.shape != logit.shape:
+            raise RuntimeError(f"the age should be {tuple(logit.shape)} like the logit, got {tuple(age.shape)}")
         step_dt = 1.0 if dt is None else interval(dt, logit).unsqueeze(-1)
         return power_law_gate(logit, age, self.power.to(age.dtype), epsilon=self.epsilon, dt=step_dt)
 
@@ -144,10 +148,10 @@ class PowerLawLSTMCell(nn.Module):
         if state is None:
             zero = x.new_zeros(shape, dtype=torch.promote_types(self.weight_ih.dtype, torch.float32))
             state = (zero, zero, zero)
-        h, c, age = parts(state)
-        for name, part in zip(PowerLawState._fields, (h, c, age), strict=True):
-            if part.shape != shape:
-                raise RuntimeError(f"state.{name} should be {tuple(shape)}, got {tuple(part.shape)}")
+        h, c, age = (
+            check_state(name, part, shape, self.weight_ih)
+            for name, part in zip(PowerLawState._fields, parts(state), strict=True)
+        )
         weights = Weights(self.weight_ih, self.weight_hh, self.bias, None, self.power)
         step = power_law_step(
             F.linear(x, self.weight_ih, self.bias),

@@ -60,7 +60,8 @@ def engine_line(missing: str | None) -> str:
     if missing is not None:
         return f"does not run: {missing}"
     others = [name for name in cpu.variants() if name != cpu.variant()]
-    return f"runs: C++, {cpu.variant()}" + (f" (SLOWFADE_ISA can force {' or '.join(others)})" if others else "")
+    forced = f" (SLOWFADE_ISA can force {' or '.join(others)})" if others else ""
+    return f"runs: C++ on {cpu.variant()}, in float32 and float64{forced}"
 
 
 def gpu_line() -> str:

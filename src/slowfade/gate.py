@@ -16,6 +16,7 @@ Every function is elementwise and broadcasts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -144,7 +145,11 @@ def power_init_range(init: PowerInit) -> tuple[float, float]:
 
 
 def elapsed(
-    timestamps: Tensor, start: Tensor | float | None = None, *, batch_first: bool = False
+    timestamps: Tensor,
+    start: Tensor | float | None = None,
+    *,
+    batch_first: bool = False,
+    lengths: Tensor | Sequence[int] | None = None,
 ) -> Float[Tensor, "*shape"]:
     """Time since the previous sample, from timestamps in increasing order.
 
@@ -152,6 +157,7 @@ def elapsed(
         timestamps: ``(T, B)``, ``(B, T)`` with ``batch_first``, or ``(T,)``.
         start: when the state the sequence starts from was made; a number or ``(B,)``. ``None``: at the first sample,
             whose ``dt`` is then 0.
+        lengths: ``(B,)``, the valid timestamps of right-padded rows. What follows may be anything; its ``dt`` is 0.
 
     Returns:
         ``dt``, shaped like ``timestamps``, ready for ``layer(x, dt=dt)``.
@@ -166,6 +172,10 @@ def elapsed(
         begin = torch.as_tensor(start, dtype=times.dtype, device=times.device)
         first = (begin.unsqueeze(axis) if begin.dim() == 1 and times.dim() == 2 else begin).expand_as(first)
     dt = torch.diff(times, dim=axis, prepend=first)
+    if lengths is not None:
+        counts = torch.as_tensor(lengths, device=times.device).unsqueeze(axis)
+        where = torch.arange(times.shape[axis], device=times.device).unsqueeze(1 - axis)
+        dt = torch.where(where < counts, dt, 0.0)
     if values_visible(dt) and bool((dt < 0).any()):
         raise ValueError("timestamps should not decrease, and should not lie before start")
     return dt if timestamps.is_floating_point() else dt.to(torch.get_default_dtype())

@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import PackedSequence
 from slowfade import checks, engines, parameters
 from slowfade.engines import Weights, reference
 from slowfade.gate import PowerInit
-from slowfade.sequences import Sequences, autocasting, backward_intervals, check_type, interval, normalise
+from slowfade.sequences import Sequences, autocasting, backward_intervals, check_state, check_type, interval, normalise
 from slowfade.state import PowerLawState, parts
 
 
@@ -98,7 +98,7 @@ class PowerLawLSTM(nn.Module):
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
         self.bidirectional, self.proj_size = bidirectional, proj_size
-        self.fixed_power, self.power_init, self.epsilon = power, power_init, float(epsilon)
+        self.power_option, self.power_init, self.epsilon = power, power_init, float(epsilon)
         self.coupled, self.engine = coupled, engine
         self.directions = 2 if bidirectional else 1
         self.output_size = (proj_size or hidden_size) * self.directions
@@ -119,6 +119,9 @@ class PowerLawLSTM(nn.Module):
     def reset_parameters(self) -> None:
         """Weights and biases from ``U(-1/√H, 1/√H)``, powers as ``power_init`` says."""
         parameters.initialise(self, self.hidden_size, self.power_init)
+
+    def flatten_parameters(self) -> None:
+        """Nothing: ``nn.LSTM`` has it for cuDNN, and scripts call it. Parameters here are never copied into one."""
 
     @property
     def power(self) -> Float[Tensor, "layers hidden"]:
@@ -196,7 +199,8 @@ class PowerLawLSTM(nn.Module):
             "dropout": (self.dropout, 0.0),
             "bidirectional": (self.bidirectional, False),
             "proj_size": (self.proj_size, 0),
-            "power": (self.fixed_power, "learned"),
+            "power": (self.power_option, "learned"),
+            "power_init": (self.power_init, "uniform"),
             "epsilon": (self.epsilon, 1e-3),
             "coupled": (self.coupled, True),
             "engine": (self.engine, "auto"),
@@ -226,21 +230,15 @@ class PowerLawLSTM(nn.Module):
     def _start(self, sequences: Sequences, state: tuple[Tensor, ...] | None) -> PowerLawState:
         """The state to start from, rows arranged like the sequences', in the precision the recurrence keeps."""
         x = sequences.x
-        dtype = torch.promote_types(self.weight_ih_l0.dtype, torch.float32)
         rows = (self.num_layers * self.directions, x.shape[1])
         widths = {"h": self.proj_size or self.hidden_size, "c": self.hidden_size, "age": self.hidden_size}
         if state is None:
+            dtype = torch.promote_types(self.weight_ih_l0.dtype, torch.float32)
             return PowerLawState(*(x.new_zeros(*rows, width, dtype=dtype) for width in widths.values()))
         arranged = []
         for (name, width), part in zip(widths.items(), parts(state), strict=True):
             expected = (*rows, width) if sequences.batched else (rows[0], width)
-            if tuple(part.shape) != expected:
-                raise RuntimeError(f"state.{name} should be {expected}, got {tuple(part.shape)}")
-            if part.device != x.device or not part.is_floating_point():
-                raise RuntimeError(
-                    f"state.{name} should be floating-point on {x.device} like x, got {part.dtype} on {part.device}"
-                )
-            arranged.append(sequences.arrange_state(part).to(dtype))
+            arranged.append(sequences.arrange_state(check_state(name, part, expected, self.weight_ih_l0)))
         return PowerLawState(*arranged)
 
     def _end(self, sequences: Sequences, state: PowerLawState) -> PowerLawState:
@@ -291,5 +289,7 @@ class PowerLawLSTM(nn.Module):
             if layer < self.num_layers - 1:
                 x = F.dropout(x, self.dropout, self.training)
         device = x.device.type
-        dtype = torch.get_autocast_dtype(device) if autocasting(device) else sequences.x.dtype
+        dtype = sequences.x.dtype
+        if autocasting(device) and dtype != torch.float64:
+            dtype = torch.get_autocast_dtype(device)
         return x.to(dtype), PowerLawState(*(torch.stack(part) for part in zip(*ends, strict=True)))

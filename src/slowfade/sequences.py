@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
@@ -79,13 +79,19 @@ def normalise(
     batch_first = batch_first and batched
     time_major = (x.transpose(0, 1) if batch_first else x) if batched else x.unsqueeze(1)
     steps, batch = time_major.shape[:2]
+    counts = None if lengths is None else _normalise_lengths(lengths, steps, batch, batched, x.device)
     return Sequences(
         time_major,
-        None if dt is None else _normalise_dt(dt, steps, batch, batch_first, batched, x),
-        None if lengths is None else _normalise_lengths(lengths, steps, batch, batched, x.device),
+        None if dt is None else _normalise_dt(dt, steps, batch, batch_first, batched, x, counts),
+        counts,
         batched,
         batch_first,
     )
+
+
+def valid_steps(steps: int, lengths: Int[Tensor, " batch"]) -> Bool[Tensor, "time batch"]:
+    """Where rows are not padding."""
+    return torch.arange(steps, device=lengths.device).unsqueeze(-1) < lengths
 
 
 def backward_intervals(
@@ -107,17 +113,31 @@ def backward_intervals(
 def interval(dt: Tensor | float, x: Float[Tensor, "*batch features"]) -> Float[Tensor, "*batch"]:
     """The ``dt`` of one step, a number or one for each row of ``x``, checked."""
     if not isinstance(dt, Tensor):
-        dt = torch.tensor(dt, dtype=_time_dtype(x))
+        dt = x.new_zeros((), dtype=_time_dtype(x)) + dt  # not torch.tensor(dt): that would be compiled for each number
     if dt.dim() and dt.shape != x.shape[:-1]:
         raise RuntimeError(f"dt should be a number or of shape {tuple(x.shape[:-1])}, got {tuple(dt.shape)}")
-    _check_intervals(dt)
-    return dt.to(device=x.device, dtype=_time_dtype(x)).expand(x.shape[:-1])
+    return _checked_intervals(dt, x).expand(x.shape[:-1])
 
 
 def check_type(x: Tensor, dtype: torch.dtype, error: type[Exception]) -> None:
     """``x`` should be of the weights' type, unless autocast makes them one."""
     if x.dtype != dtype and not autocasting(x.device.type):
         raise error(f"x should be {dtype} like the weights, got {x.dtype}: convert one of them")
+
+
+def check_state(
+    name: str, part: Tensor, shape: tuple[int, ...], weight: Tensor
+) -> Shaped[Tensor, "*layers batch features"] | Shaped[Tensor, "*layers features"]:
+    """A part of a state in the precision the recurrence keeps: the weights', but never less than float32."""
+    if tuple(part.shape) != shape:
+        raise RuntimeError(f"state.{name} should be {shape}, got {tuple(part.shape)}")
+    kept = torch.promote_types(weight.dtype, torch.float32)
+    fits = part.dtype in (weight.dtype, kept) or (part.is_floating_point() and autocasting(part.device.type))
+    if part.device != weight.device or not fits:
+        raise RuntimeError(
+            f"state.{name} should be {kept} on {weight.device} like the weights, got {part.dtype} on {part.device}"
+        )
+    return part.to(kept)
 
 
 def autocasting(device: str) -> bool:
@@ -130,7 +150,13 @@ def _check_features(x: Tensor, input_size: int) -> None:
 
 
 def _normalise_dt(
-    dt: Tensor, steps: int, batch: int, batch_first: bool, batched: bool, like: Tensor
+    dt: Tensor,
+    steps: int,
+    batch: int,
+    batch_first: bool,
+    batched: bool,
+    like: Tensor,
+    lengths: Int[Tensor, " batch"] | None,
 ) -> Float[Tensor, "time batch"]:
     if not isinstance(dt, Tensor):
         raise TypeError(f"dt should be a tensor, got {type(dt).__name__}")
@@ -141,18 +167,25 @@ def _normalise_dt(
         names = "(B, T) or (T,)" if batch_first else "(T, B) or (T,)" if batched else "(T,)"
         expected = " or ".join(str(shape) for shape in reversed(allowed))
         raise RuntimeError(f"dt should be {names} = {expected} for this x, got {tuple(dt.shape)}")
-    _check_intervals(dt)
-    dt = dt.to(device=like.device, dtype=_time_dtype(like))
     if dt.dim() == 1:
-        return dt.unsqueeze(-1).expand(steps, batch)
-    return dt.transpose(0, 1) if batch_first else dt
+        dt = dt.unsqueeze(-1).expand(steps, batch)
+    elif batch_first:
+        dt = dt.transpose(0, 1)
+    return _checked_intervals(dt, like, None if lengths is None else valid_steps(steps, lengths))
 
 
-def _check_intervals(dt: Tensor) -> None:
+def _checked_intervals(
+    dt: Shaped[Tensor, "*shape"], like: Tensor, valid: Bool[Tensor, "*shape"] | None = None
+) -> Float[Tensor, "*shape"]:
+    """``dt`` where ``like`` is, in its precision or float32. What is padding may be anything, and is made 1."""
     if dt.is_complex() or dt.dtype == torch.bool:
         raise TypeError(f"dt should be real numbers, got {dt.dtype}")
+    dt = dt.to(device=like.device, dtype=_time_dtype(like))
+    if valid is not None:
+        dt = torch.where(valid, dt, 1.0)
     if values_visible(dt) and not bool(((dt >= 0) & torch.isfinite(dt)).all()):
         raise ValueError("dt should be finite and not negative: it is the time since the previous sample")
+    return dt
 
 
 def _time_dtype(x: Tensor) -> torch.dtype:
@@ -191,8 +224,7 @@ def _unpack(x: PackedSequence, dt: Tensor | PackedSequence | None, lengths: obje
         same_order = torch.equal(_packed_order(dt), _packed_order(x))
         if not torch.equal(dt.batch_sizes, x.batch_sizes) or not same_order or dt.data.shape != x.data.shape[:1]:
             raise RuntimeError("dt should be packed like x: the same lengths and order, one number per step")
-        _check_intervals(dt.data)
-        intervals, _ = pad_packed_sequence(PackedSequence(dt.data.to(_time_dtype(x.data)), dt.batch_sizes))
+        intervals, _ = pad_packed_sequence(PackedSequence(_checked_intervals(dt.data, x.data), dt.batch_sizes))
     return Sequences(
         padded, None if dt is None else intervals, counts.to(x.data.device), True, False, PackedSequence(*x)
     )

@@ -21,7 +21,7 @@ def test_every_contestant_computes_what_it_should(name: str, small: str) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")  # Dynamo looks at every tensor's
+@pytest.mark.filterwarnings("default")  # torch.compile has warnings of its own
 def test_a_compiled_step_computes_what_it_should(unchecked: None) -> None:
     contestant, shape = CONTESTANTS["compiled"], SHAPES["step"]._replace(steps=3)
     assert error(contestant, contestant.build(shape), shape, draw(shape)) < 1e-5

@@ -107,6 +107,41 @@ class TestRegistration:
         with torch.no_grad(), pytest.raises(RuntimeError, match=word):
             torch.ops.slowfade.power_law(*arguments)
 
+    @pytest.mark.parametrize(
+        ("name", "bad", "word"),
+        [
+            ("output", torch.zeros(1, 1, 1, dtype=DOUBLE), "output has the wrong shape"),
+            ("output", torch.zeros(5, 3, 4), "not of x's type"),
+            ("doutput", torch.zeros(5, 1, 4, dtype=DOUBLE), "the output's gradient has the wrong shape"),
+            ("dh", torch.zeros(3, 5, dtype=DOUBLE), "the state's gradient has the wrong shape"),
+            ("kept", torch.zeros(5, 3, 5, 7, dtype=DOUBLE), "kept has the wrong shape"),
+            ("kept", torch.zeros(5, 3, 5, 8), "not of x's type"),
+        ],
+    )
+    def test_backward_takes_nothing_on_trust(self, name: str, bad: Tensor, word: str) -> None:
+        arguments = power_law_arguments()
+        with torch.no_grad():
+            output, h, _, _, kept = torch.ops.slowfade.power_law(*arguments, False, False, True)
+            given = {"output": output, "kept": kept, "doutput": torch.ones_like(output), "dh": torch.ones_like(h)}
+            given[name] = bad
+            with pytest.raises(RuntimeError, match=word):
+                torch.ops.slowfade.power_law_backward(
+                    given["doutput"], given["dh"], None, None, *arguments[:11], given["output"], given["kept"],
+                    *arguments[11:], False, False, 1,
+                )  # fmt: skip
+
+    def test_saved_tensors_may_come_back_in_another_layout(self) -> None:
+        """As hooks that move them away and back may have it."""
+        layer, x = PowerLawLSTM(3, 20, engine="cpu", dtype=DOUBLE), torch.randn(6, 2, 3, dtype=DOUBLE)
+        expected = everything(layer, x)
+
+        def turned(tensor: Tensor) -> Tensor:
+            return tensor.mT.contiguous().mT if tensor.dim() > 1 else tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(turned, lambda tensor: tensor):
+            found = everything(layer, x)
+        assert_close(found, expected)
+
 
 class Recorder(TorchDispatchMode):
     """What the operators were asked for."""
@@ -180,6 +215,21 @@ class TestFallbacks:
         with pytest.raises(RuntimeError, match="engine='cpu' cannot run here"):
             layer(x)
 
+    @pytest.mark.usefixtures("unchecked")
+    @pytest.mark.filterwarnings("ignore::DeprecationWarning")
+    def test_transforms_within_a_compiled_function(self) -> None:
+        layer, x, direction = PowerLawLSTM(3, 4), torch.randn(5, 2, 3), torch.randn(5, 2, 3)
+
+        def forward_mode(x: Tensor) -> Tensor:
+            return torch.func.jvp(lambda y: layer(y)[0].sum(), (x,), (direction,))[1]
+
+        def reverse_mode(x: Tensor) -> Tensor:
+            return torch.func.grad(lambda y: layer(y)[0].sum())(x)
+
+        with pytest.warns(RuntimeWarning, match="reference engine"):
+            expected = forward_mode(x), reverse_mode(x)
+        assert_close((compiled(forward_mode)(x), compiled(reverse_mode)(x)), expected)
+
     def test_forward_mode(self) -> None:
         layer, x = PowerLawLSTM(3, 4), torch.randn(6, 2, 3)
         with torch.autograd.forward_ad.dual_level():
@@ -189,10 +239,10 @@ class TestFallbacks:
         assert choose("auto", x, *layer.parameters()) == "cpu"
 
     def test_mixed_types_go_where_the_weights_are(self) -> None:
-        """A float64 state or interval is cast, as on the reference."""
+        """An interval in float64 is cast, as on the reference."""
         layers = [PowerLawLSTM(3, 4, engine=engine) for engine in ("cpu", "reference")]
         layers[1].load_state_dict(layers[0].state_dict())
-        x, state, dt = torch.randn(6, 2, 3), torch.rand(3, 1, 2, 4, dtype=DOUBLE), torch.rand(6, 2, dtype=DOUBLE)
+        x, state, dt = torch.randn(6, 2, 3), torch.rand(3, 1, 2, 4), torch.rand(6, 2, dtype=DOUBLE)
         found, expected = (everything(layer, x, tuple(state), dt=dt) for layer in layers)
         assert_close(found, expected, 1e-5)
         assert {name: value.dtype for name, value in found.items()} == {n: v.dtype for n, v in expected.items()}
@@ -264,9 +314,11 @@ class TestCompile:
     def test_step_and_cell(self, engine: str) -> None:
         layer, x = PowerLawLSTM(3, 4, engine=engine), torch.randn(2, 3)
         state = layer.step(x)[1].detach()
-        found, end = compiled(layer.step)(x, state, 0.5)
-        expected, expected_end = layer.step(x, state, 0.5)
-        assert_close((found, *end), (expected, *expected_end))
+        run = compiled(layer.step)
+        for dt in (0.5, 0.25, 3.0, *range(10)):
+            found, end = run(x, state, float(dt))
+            expected, expected_end = layer.step(x, state, float(dt))
+            assert_close((found, *end), (expected, *expected_end))
         cell = PowerLawLSTMCell(3, 4)
         assert_close(tuple(compiled(cell)(x, None, 0.5)), tuple(cell(x, None, 0.5)))
 
@@ -296,6 +348,16 @@ class TestExport:
         for size in ((3, 4), (7, 50)):
             x, dt, lengths = torch.randn(*size, 5), torch.rand(*size), torch.randint(1, size[1], size[:1])
             assert_close(again(x, dt, lengths), model(x, dt, lengths))
+
+    def test_what_was_exported_without_gradients_can_be_trained(self) -> None:
+        model, x = Model(engine="cpu"), torch.randn(3, 4, 5)
+        with torch.no_grad():
+            exported = torch.export.export(model, (x,)).module()
+        with Recorder() as recorder:
+            output = exported(x)
+        assert all(results[-1].numel() == 0 for _, _, results in recorder.calls)
+        found = derivatives([output], dict(exported.named_parameters()))
+        assert_close(found, derivatives([model(x)], dict(model.named_parameters())))
 
 
 def test_autocast_computes_in_single_precision() -> None:

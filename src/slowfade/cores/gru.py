@@ -2,11 +2,11 @@
 
     r = σ(W_ir x + b_ir + W_hr h + b_hr)         z = σ(W_iz x + b_iz + W_hz h + b_hz)
     n = tanh(W_in x + b_in + r ⊙ (W_hn h + b_hn))             after (``nn.GRU``, cuDNN)
-    n = tanh(W_in x + b_in + W_hn (r ⊙ h) + b_hn)             before (the original)
+    n = tanh(W_in x + b_in + W_hn (r ⊙ h) + b_hn)             before
     h ← (1 - z) ⊙ n + z ⊙ h
 
-``z`` is the share of the *old* state, as in PyTorch; Cho et al. and TensorFlow have it the other way round. Gate order
-(r, z, n) and ``U(-1/√H, 1/√H)`` are those of ``nn.GRU``; there are 3H(I + H + 2) parameters.
+``z`` is the share of the *old* state, as in PyTorch, TensorFlow and Cho et al.; Chung et al. (2014) have it the other
+way round. Gate order (r, z, n) and ``U(-1/√H, 1/√H)`` are those of ``nn.GRU``; there are 3H(I + H + 2) parameters.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
     f = ((q (a + 1) + ε) / (q (a + dt) + 1)) ^ p,  a ← q (a + dt)
     c ← f ⊙ c + (1 - f) ⊙ g,  h ← o ⊙ tanh(c)
 
-There are 3H(I + H + 1) + H parameters: three gates with one bias each, and the powers. ``docs/gate.md`` says how this
-differs from the authors' code, which resets to ``t - ε`` and restarts its clock where state is carried on.
+There are 3H(I + H + 1) + H parameters: three gates with one bias each, and the powers. The authors' code resets to
+``t - ε``, not to ``t``, and restarts its clock where state is carried on: ``docs/gate.md`` says what that does.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from slowfade.cores.core import Core, State
 from slowfade.engines import reference
 from slowfade.layer import PowerLawLSTM, PowerLawTrace
 from slowfade.state import PowerLawState
+
+POWER_INIT = (0.0, 1.0)
 
 
 class PowerLaw(Core):
@@ -40,11 +42,13 @@ class PowerLaw(Core):
         batch_first: bool = False,
         *,
         power: Annotated[Literal["learned"] | float, "learned, one p per unit, or a number all units keep"] = "learned",
-        power_init: Annotated[tuple[float, float], "the interval a learned p is first drawn from"] = (0.0, 1.0),
+        power_init: Annotated[tuple[float, float], "the interval a learned p is first drawn from"] = POWER_INIT,
         epsilon: Annotated[float, "keeps the gate's gradient finite; below the smallest dt"] = 1e-3,
         coupled: Annotated[bool, "the input gate is 1 - f; otherwise it is a gate of its own"] = True,
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, batch_first)
+        if power != "learned" and power_init != POWER_INIT:
+            raise ValueError(f"power_init {power_init} needs a learned power, not power {power}")
         self.layer = PowerLawLSTM(
             input_size,
             hidden_size,

@@ -31,8 +31,8 @@ def _load() -> tuple[ctypes.CDLL | None, str]:
     path = Path(__file__).parent.parent / "_engine.so"
     if not path.exists():
         return None, (
-            "the C++ engine was not built when slowfade was installed; it takes a C++ compiler, and PyTorch installed "
-            "before slowfade"
+            "the C++ engine was not built when slowfade was installed: with a C++ compiler and PyTorch there, "
+            "`pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps slowfade` builds it"
         )
     try:
         torch.ops.load_library(path)
@@ -73,13 +73,19 @@ def why_not(x: Tensor, *others: Tensor | None) -> str | None:
 
 def transformed(engine: str) -> str | None:
     """Why an engine behind an operator cannot take tensors that are being transformed; ``None`` where none are."""
+    if _under_torch_func():
+        return f"the {engine} engine cannot be transformed by torch.func"
     if torch.compiler.is_compiling():
         return None
-    if torch._C._functorch.peek_interpreter_stack() is not None:
-        return f"the {engine} engine cannot be transformed by torch.func"
     if forward_ad._current_level >= 0:
         return f"the {engine} engine has no forward-mode derivatives"
     return None
+
+
+#: Asked while tracing, by the interpreter itself: traced like other code it would always say yes.
+_under_torch_func: Callable[[], bool] = torch.compiler.assume_constant_result(
+    lambda: torch._C._functorch.peek_interpreter_stack() is not None
+)
 
 
 def power_law(
@@ -142,6 +148,10 @@ def lstm(
 
 
 def _gradient_wanted(*tensors: Tensor | None) -> bool:
+    """Whether the forward pass should keep what the backward one wants. What it did not keep is computed again."""
+    # An exported program keeps the answer for good, and is there for inference.
+    if torch.compiler.is_exporting():
+        return False
     return torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors)
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from slowfade.gate import power_law_gate, reference_time
+from slowfade.sequences import valid_steps
 from slowfade.state import State
 
 
@@ -109,7 +110,7 @@ def run(
     if order is not None:
         x = x.take_along_dim(order.unsqueeze(-1), dim=0)
         dt = None if dt is None else dt.take_along_dim(order, dim=0)
-    from_input = F.linear(x.to(weights.ih.dtype), weights.ih, weights.bias)
+    from_input = F.linear(without_padding(x, lengths).to(weights.ih.dtype), weights.ih, weights.bias)
     time: Tensor | float = 0.0
     kept: dict[str, list[Tensor]] = {name: [] for name in keep}
     for t in range(steps):
@@ -155,7 +156,7 @@ def lstm(
     order = reversed_order(steps, batch, lengths, x.device) if reverse else None
     if order is not None:
         x = x.take_along_dim(order.unsqueeze(-1), dim=0)
-    from_input = F.linear(x, weight_ih, bias)
+    from_input = F.linear(without_padding(x, lengths), weight_ih, bias)
     outputs = []
     for t in range(steps):
         i, f, g, o = (from_input[t] + F.linear(h, weight_hh)).chunk(4, dim=-1)
@@ -168,6 +169,13 @@ def lstm(
         outputs.append(torch.where(valid, hidden, 0.0))
     output = torch.stack(outputs) if outputs else h.new_zeros(0, *h.shape)
     return (output if order is None else output.take_along_dim(order.unsqueeze(-1), dim=0)), (h, c)
+
+
+def without_padding(
+    x: Float[Tensor, "time batch inputs"], lengths: Int[Tensor, " batch"] | None
+) -> Float[Tensor, "time batch inputs"]:
+    """Zeros where rows are padded: whatever stood there, were it not a number, should not come into a gradient."""
+    return x if lengths is None else torch.where(valid_steps(len(x), lengths).unsqueeze(-1), x, 0.0)
 
 
 def reversed_order(

@@ -407,6 +407,8 @@ def run_backward(
     p: Problem, output: Tensor, kept: Tensor, doutput: Tensor | None, dh_end: Tensor | None, dc_end: Tensor | None,
     dage_end: Tensor | None,
 ) -> Gradients:  # fmt: skip
+    if not kept.numel():  # the forward pass was traced without gradients
+        kept = run_forward(p, keep=True)[-1]
     steps, batch = p.x.shape[:2]
     hidden = p.hh.shape[1]
 
