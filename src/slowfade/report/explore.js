@@ -8,8 +8,10 @@ const left = floats(data.decay.left); // (times, units)
 const REMEMBERED = [10, 100, 1000];
 
 const state = {
+  number: 0, // of the sequence; what is read from the text field has none
   sequence: null,
-  unit: null,
+  unit: null, // looked into
+  since: 0, // and from which step on
   off: new Set(),
   base: null, // the run with all units on
   now: null, // the run with those units off
@@ -19,6 +21,7 @@ const state = {
 
 const worker = new Worker(
   URL.createObjectURL(new Blob([element("network").textContent], { type: "text/javascript" })));
+worker.onerror = (error) => say(`the network cannot be computed here: ${error.message}`);
 worker.postMessage({ model: data.model });
 
 function compute(sequence, off) {
@@ -59,12 +62,15 @@ async function sequenceOf(number) {
   return answer.json();
 }
 
+const available = data.served ? data.size : data.sequences.length;
+const within = (value, count) => Math.min(Math.max(0, Math.trunc(value) || 0), count - 1);
+
 async function choose(number) {
-  const last = (data.served ? data.size : data.sequences.length) - 1;
-  number = Math.min(Math.max(0, Math.trunc(number) || 0), last);
-  element("number").value = number;
+  number = within(number, available);
+  element("number").value = state.number = number;
   try {
-    show(await sequenceOf(number));
+    const sequence = await sequenceOf(number);
+    if (state.number === number) show(sequence); // and not another, asked for meanwhile
   } catch (error) {
     say(`sequence ${number} cannot be had: ${error.message}`);
   }
@@ -73,6 +79,7 @@ async function choose(number) {
 function show(sequence) {
   say("");
   state.sequence = sequence;
+  state.since = 0;
   const last = sequence.inputs.length - 1;
   element("at").max = last;
   element("at").value = sequence.asked > 0 ? sequence.asked - 1 : last;
@@ -86,13 +93,15 @@ const READERS = {
     const characters = [...text.toLowerCase().replaceAll(" ", "_")].map((name) => (name === "\n" ? "↵" : name));
     const inputs = characters.filter((name) => known.has(name)).map((name) => known.get(name));
     const targets = [...inputs.slice(1), -1];
-    return { inputs, targets, passed: characters.length - inputs.length };
+    const passed = characters.length - inputs.length;
+    return { inputs, targets, note: passed && `${passed} characters that the network does not know were passed over` };
   },
   words(text) {
     const known = new Map(data.inputNames.map((name, symbol) => [name, symbol]));
     const words = tokenise(text);
     const inputs = words.map((word) => known.get(word) ?? data.inputNames.length - 1);
-    return { inputs, target: null, words, passed: 0 };
+    const strange = words.filter((word) => !known.has(word));
+    return { inputs, target: null, words, note: strange.length && `words that the network does not know: ${[...new Set(strange)].join(", ")}` };
   },
 };
 
@@ -102,10 +111,11 @@ const PLAIN = {
 const CONTRACTIONS = /(?<=[\p{L}\p{N}])(n't|'(?:s|m|d|ll|re|ve))(?![\p{L}\p{N}_])/gu;
 const TOKENS = new RegExp([
   String.raw`n't|'(?:s|m|d|ll|re|ve)(?![\p{L}\p{N}_])`,
-  String.raw`(?:\p{L}\.){2,}`,
+  String.raw`(?:[\p{L}\p{Nl}\p{No}]\.){2,}`,
   String.raw`\p{Nd}+(?:[.,:]\p{Nd}+)*`,
   String.raw`[\p{L}\p{N}]+(?:[-'][\p{L}\p{N}]+)*`,
-  String.raw`\.\.\.|--|[^\p{L}\p{N}_\s]`,
+  // What Python takes for a blank is not quite what JavaScript does.
+  String.raw`\.\.\.|--|[^\p{L}\p{N}_\s\x1c-\x1f]|\ufeff`,
 ].join("|"), "gu");
 
 function tokenise(text) {
@@ -114,15 +124,13 @@ function tokenise(text) {
 }
 
 function read(text) {
-  const { passed, ...sequence } = READERS[data.reads](text);
+  const { note, ...sequence } = READERS[data.reads](text);
   if (!sequence.inputs.length) return say("there is nothing in this text that the network knows");
   const cut = sequence.inputs.length > data.steps;
   for (const name of ["inputs", "targets", "words"]) sequence[name] = sequence[name]?.slice(0, data.steps);
+  element("number").value = "";
   show({ asked: 0, ...sequence });
-  const notes = [];
-  if (passed) notes.push(`${passed} characters that the network does not know were passed over`);
-  if (cut) notes.push(`the text was cut after ${data.steps} steps`);
-  say(notes.join("; "));
+  say([note, cut && `the text was cut after ${data.steps} steps`].filter(Boolean).join("; "));
 }
 
 function say(text) {
@@ -176,7 +184,8 @@ function score(run) {
 // ---- drawing ----
 
 const ORDERS = {
-  decay: () => (u) => -left[data.decay.times.indexOf(100) * units + u],
+  // Summed over all times, so that neither the fastest nor the slowest are all alike.
+  decay: () => (u) => -data.decay.times.reduce((sum, _, n) => sum + left[n * units + u], 0),
   reset: () => {
     const { age } = state.base.seen, at = Number(element("at").value);
     return (u) => -age[at * units + u];
@@ -185,8 +194,8 @@ const ORDERS = {
 };
 
 function order() {
-  const key = ORDERS[element("order").value]();
-  return Array.from({ length: units }, (_, u) => u).sort((a, b) => key(a) - key(b) || a - b);
+  const keys = Array.from({ length: units }, (_, u) => u).map(ORDERS[element("order").value]());
+  return [...keys.keys()].sort((a, b) => keys[a] - keys[b] || a - b);
 }
 
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -196,55 +205,98 @@ const layout = (more) => ({
 });
 const axis = (more) => ({ gridcolor: css("--rule"), zerolinecolor: css("--rule"), linecolor: css("--rule"), ...more });
 const CONFIG = { displaylogo: false, responsive: true, displayModeBar: false };
-const BLUE = "#0072b2", ORANGE = "#d55e00";
+const blue = () => css("--blue"), orange = () => css("--orange");
 
-const RANGES = {
-  age: (values) => [0, extreme(values) || 1],
-  cell: (values) => [-extreme(values) || -1, extreme(values) || 1],
+// Weak is near the page's own colour, strong far from it, in the light and in the dark.
+const shades = (...names) => names.map((name, n) => [n / (names.length - 1), css(name)]);
+const sequential = () => shades("--weak", "--middling", "--strong");
+const diverging = () => shades("--negative", "--weak", "--positive");
+
+// How each value is coloured. Where a few units would leave no colour for the others, ages are on a logarithmic scale
+// and the cells' colours end at the 99th percentile; hovering tells the value itself.
+const PAINTS = {
+  age: (values) => {
+    const most = extreme(values) || 1, ticks = [0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10000].filter((age) => age <= most);
+    return { of: Math.log1p, low: 0, high: Math.log1p(most), scale: sequential(), tickvals: ticks.map(Math.log1p), ticktext: ticks.map(String) };
+  },
+  cell: (values) => {
+    const most = common(values) || 1;
+    return { of: (value) => value, low: -most, high: most, scale: diverging() };
+  },
 };
-function extreme(values) {
-  let most = 0;
-  for (const value of values) if (Math.abs(value) > most) most = Math.abs(value);
-  return most;
+const share = () => ({ of: (value) => value, low: 0, high: 1, scale: sequential() });
+
+const extreme = (values) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+
+// The 99th percentile of the magnitude, from some thousand of the values.
+function common(values) {
+  const stride = Math.ceil(values.length / 20000), some = [];
+  for (let n = 0; n < values.length; n += stride) some.push(Math.abs(values[n]));
+  return some.sort((a, b) => a - b)[Math.floor(0.99 * some.length)];
 }
 
+const PLACES = [0, 1, 2, 3].map((n) => ({ axis: n ? n + 1 : "", right: n % 2, below: n > 1 }));
+const LEFT = [0, 0.54], WIDE = 0.44; // of a heat map
+
 let shown = []; // the units in the order of the heat maps
+let sorting = ""; // a zoom lasts as long as the rows do
 function drawMaps() {
   shown = order();
   const { seen, sequence } = state.now, steps = sequence.inputs.length;
   const names = shown.map((u) => `unit ${u}`), x = Array.from({ length: steps }, (_, t) => t);
-  const traces = [], axes = {}, notes = [];
+  const traces = [], axes = {};
   Object.keys(seen).forEach((name, n) => {
-    const suffix = n ? n + 1 : "", [low, high] = (RANGES[name] ?? (() => [0, 1]))(seen[name]);
-    const z = shown.map((u) => {
+    const { axis: suffix, right, below } = PLACES[n], paint = (PAINTS[name] ?? share)(seen[name]);
+    const rows = (value) => shown.map((u) => {
       const row = new Float32Array(steps);
-      for (let t = 0; t < steps; t++) row[t] = seen[name][t * units + u];
+      for (let t = 0; t < steps; t++) row[t] = value(seen[name][t * units + u]);
       return row;
     });
-    const right = n % 2, below = n > 1;
+    const z = rows(paint.of);
     traces.push({
-      type: "heatmap", name, z, x, y: names, xaxis: `x${suffix}`, yaxis: `y${suffix}`, zmin: low, zmax: high, zauto: false,
-      colorscale: name === "cell" ? "RdBu" : "Cividis",
-      colorbar: { thickness: 8, len: 0.42, x: right ? 1.0 : 0.465, y: below ? 0.21 : 0.79, outlinewidth: 0, tickfont: { size: 10 } },
-      hovertemplate: `%{y}, step %{x}: ${name} %{z:.4g}<extra></extra>`,
+      type: "heatmap", name, z, customdata: name === "age" ? rows((value) => value) : z, x, y: names,
+      xaxis: `x${suffix}`, yaxis: `y${suffix}`, zmin: paint.low, zmax: paint.high, zauto: false, colorscale: paint.scale,
+      colorbar: { thickness: 8, len: 0.44, x: LEFT[right] + WIDE + 0.005, y: below ? 0.22 : 0.76, outlinewidth: 0, tickfont: { size: 10 },
+        ...(paint.tickvals && { tickvals: paint.tickvals, ticktext: paint.ticktext }) },
+      hovertemplate: `%{y}, step %{x}: ${name} %{customdata:.4g}<extra></extra>`,
     });
-    axes[`xaxis${suffix}`] = axis({ domain: right ? [0.54, 0.99] : [0, 0.45], anchor: `y${suffix}`, matches: n ? "x" : undefined,
-      title: below ? { text: "step" } : undefined, showgrid: false });
+    axes[`xaxis${suffix}`] = axis({ domain: [LEFT[right], LEFT[right] + WIDE], anchor: `y${suffix}`, matches: n ? "x" : undefined,
+      title: below ? { text: "step" } : undefined, showgrid: false, zeroline: false });
     axes[`yaxis${suffix}`] = axis({ domain: below ? [0, 0.44] : [0.54, 0.98], anchor: `x${suffix}`, matches: n ? "y" : undefined,
-      autorange: "reversed", showticklabels: false, ticks: "", showgrid: false, title: right ? undefined : { text: "units", standoff: 4 } });
-    notes.push({ text: `<b>${name}</b>`, x: right ? 0.54 : 0, y: below ? 0.46 : 1.0, xref: "paper", yref: "paper",
-      xanchor: "left", yanchor: "bottom", showarrow: false });
+      autorange: "reversed", showticklabels: false, ticks: "", showgrid: false, title: right ? undefined : { text: "units", standoff: 12 } });
   });
-  const row = shown.indexOf(state.unit);
-  const marks = row < 0 ? [] : traces.map(({ xaxis, yaxis }) => ({
-    type: "rect", xref: xaxis.replace("axis", ""), yref: yaxis, x0: -0.5, x1: steps - 0.5, y0: row - 0.5, y1: row + 0.5,
-    line: { color: ORANGE, width: 1.5 },
-  }));
+  sorting = `${element("order").value} ${element("at").value} ${state.number} ${steps}`;
   const plot = element("maps");
-  Plotly.react(plot, traces, layout({ ...axes, annotations: notes, shapes: marks, height: 640, margin: { l: 30, r: 44, t: 22, b: 36 },
-    datarevision: traces }), CONFIG);
+  Plotly.react(plot, traces, layout({ ...axes, ...marks(), height: 660, margin: { l: 40, r: 40, t: 22, b: 36 }, uirevision: sorting }), CONFIG);
   plot.removeAllListeners?.("plotly_click");
-  plot.on("plotly_click", ({ points }) => pick(Number(points[0].y.slice(5))));
+  plot.on("plotly_click", ({ points: [{ x, y }] }) => pick(Number(y.slice(5)), x));
+}
+
+// The names of the heat maps; an arrow at the unit that is looked into, and a bar beside those that are off.
+function marks() {
+  const notes = [], bars = [], row = shown.indexOf(state.unit), gaps = runs(shown.map((u) => state.off.has(u)));
+  Object.keys(state.now.seen).forEach((name, n) => {
+    const { axis: suffix, right, below } = PLACES[n];
+    notes.push({ text: `<b>${name}</b>`, x: LEFT[right], y: below ? 0.445 : 0.985, xref: "paper", yref: "paper",
+      xanchor: "left", yanchor: "bottom", showarrow: false });
+    const beside = { xref: "paper", yref: `y${suffix}` };
+    if (row >= 0) notes.push({ ...beside, text: "▶", x: LEFT[right] - 0.002, y: row, xanchor: "right", yanchor: "middle", showarrow: false,
+      font: { color: orange(), size: 12 } });
+    for (const [from, to] of gaps) bars.push({ ...beside, type: "rect", x0: LEFT[right] - 0.006, x1: LEFT[right] - 0.002,
+      y0: from - 0.5, y1: to - 0.5, fillcolor: css("--quiet"), line: { width: 0 } });
+  });
+  return { annotations: notes, shapes: bars };
+}
+
+// Where a list of truths is true: from, and up to.
+function runs(truths) {
+  const found = [];
+  truths.forEach((truth, n) => {
+    if (!truth) return;
+    if (n && truths[n - 1]) found.at(-1)[1] = n + 1;
+    else found.push([n, n + 1]);
+  });
+  return found;
 }
 
 function drawPrediction() {
@@ -252,8 +304,8 @@ function drawPrediction() {
   const x = Array.from({ length: steps }, (_, t) => t), off = state.off.size;
   const line = (run, name, colour, dash) => ({ x, y: curve(run), name, mode: "lines", line: { color: colour, dash, width: 1.8 },
     hovertemplate: `step %{x}: %{y:.3f}<extra>${name}</extra>` });
-  const traces = [line(base, "all units", BLUE)];
-  if (off) traces.push(line(now, `${off} off`, ORANGE, "dot"));
+  const traces = [line(base, "all units", blue())];
+  if (off) traces.push(line(now, `${off} off`, orange(), "dot"));
   const about = kind === "number" ? "the number said"
     : data.everyStep ? "probability of what should be said"
     : `probability of “${data.outputNames[subject(base, 0)]}” if the sequence ended here`;
@@ -292,7 +344,7 @@ function drawReading() {
   element("reading").hidden = names === null;
   if (names === null) return drawNumbers(sequence);
   const probabilities = curve(now);
-  const shade = (t) => probabilities[t] === null ? "" : `background: color-mix(in srgb, ${BLUE} ${Math.round(55 * probabilities[t])}%, transparent)`;
+  const shade = (t) => probabilities[t] === null ? "" : `background: color-mix(in srgb, var(--blue) ${Math.round(55 * probabilities[t])}%, transparent)`;
   const columns = data.everyStep;
   element("reading").classList.toggle("words", !columns);
   element("reading").innerHTML = sequence.inputs.map((symbol, t) => {
@@ -314,7 +366,8 @@ function drawNumbers(sequence) {
     customdata: rows.map((_, t) => t), hovertemplate: `step %{customdata}: %{y:.4g}<extra>input ${n}</extra>` }));
   const more = rows[0].length > width ? ` (the first ${width} of ${rows[0].length})` : "";
   Plotly.react("numbers", traces, layout({ height: 180, title: { text: `what comes in${more}`, font: { size: 13 }, x: 0, xref: "paper" },
-    xaxis: axis({ title: { text: sequence.dt ? "time" : "step" } }), yaxis: axis({}) }), CONFIG);
+    colorway: [blue(), orange(), css("--green")],
+    xaxis: axis(sequence.dt ? { title: { text: "time" } } : { title: { text: "step" }, range: [-0.5, rows.length - 0.5] }), yaxis: axis({}) }), CONFIG);
 }
 
 function cumulated(dt) {
@@ -323,11 +376,23 @@ function cumulated(dt) {
 }
 
 function percent(share) {
-  return share >= 0.0995 ? `${(100 * share).toFixed(0)} %` : `${(100 * share).toPrecision(2)} %`;
+  if (share < 0.0001) return "less than 0.01 %";
+  return share >= 0.0995 ? `${(100 * share).toFixed(0)} %` : `${Number((100 * share).toPrecision(2))} %`;
 }
 
 function leftAfter(unit, time) {
   return left[data.decay.times.indexOf(time) * units + unit];
+}
+
+// The share of a unit's cell as it was after step `since` that is still in it later: the product of its forget gates.
+// It is exact whatever came in meanwhile, for what comes in is added.
+function kept(run, unit, since) {
+  const { seen: { forget }, sequence } = run, times = [0], shares = [1];
+  for (let t = since + 1; t < sequence.inputs.length; t++) {
+    times.push(times.at(-1) + (sequence.dt ? sequence.dt[t] : 1));
+    shares.push(shares.at(-1) * forget[t * units + unit]);
+  }
+  return { times, shares };
 }
 
 function drawUnit() {
@@ -335,36 +400,48 @@ function drawUnit() {
   element("unit").hidden = unit === null;
   if (unit === null) return;
   const { seen, sequence } = state.now, steps = sequence.inputs.length, x = Array.from({ length: steps }, (_, t) => t);
+  const lasted = kept(state.now, unit, state.since), clock = sequence.dt ? "units of time" : "steps";
+  element("unit-number").value = unit;
   element("unit-name").textContent = `Unit ${unit}`;
-  const facts = REMEMBERED.map((time) => `after ${time.toLocaleString("en")} steps ${percent(leftAfter(unit, time))}`);
-  const power = data.power ? `p = ${data.power[unit].toFixed(3)}. ` : "";
-  element("unit-facts").textContent = `${power}With nothing coming in, it keeps of its memory ${facts.join(", ")}.`;
+  const facts = REMEMBERED.map((time) => `after ${time.toLocaleString("en")} ${clock} ${percent(leftAfter(unit, time))}`);
+  const power = data.power ? `, p = ${data.power[unit].toFixed(3)}` : "";
+  const free = `${power}. With nothing coming in, it keeps of its memory ${facts.join(", ")}.`;
+  const real = `In this sequence, ${percent(lasted.shares.at(-1))} of what its cell held after step ${state.since} is still there at the end.`;
+  element("unit-facts").textContent = steps - 1 > state.since ? `${free} ${real}` : free;
   element("unit-off").checked = state.off.has(unit);
 
   const values = (name) => x.map((t) => seen[name][t * units + unit]);
   const rows = [["forget", "reset", "input", "output"].filter((name) => seen[name]), ...["age", "cell"].filter((name) => seen[name]).map((name) => [name])];
-  const colours = { forget: BLUE, reset: ORANGE, input: ORANGE, output: "#009e73", age: "#8c6bb1", cell: BLUE };
+  const colours = { forget: blue(), reset: orange(), input: orange(), output: css("--green"), age: css("--purple"), cell: blue() };
   const traces = [], axes = {}, notes = [], height = 1 / rows.length;
   rows.forEach((names, n) => {
     const suffix = n ? n + 1 : "", top = 1 - n * height;
-    axes[`yaxis${suffix}`] = axis({ domain: [top - height + 0.05, top - 0.06], range: n ? undefined : [-0.03, 1.03] });
+    axes[`yaxis${suffix}`] = axis({ domain: [top - height + 0.05, top - 0.06], range: n ? undefined : [-0.03, 1.03], nticks: 4 });
     const label = names.map((name) => `<span style="color:${colours[name]}">${name}</span>`).join("  ");
-    notes.push({ text: label, x: 0, y: top - 0.055, xref: "paper", yref: "paper", xanchor: "left", yanchor: "bottom", showarrow: false });
+    notes.push({ text: label, x: 1, y: top - 0.055, xref: "paper", yref: "paper", xanchor: "right", yanchor: "bottom", showarrow: false });
     for (const name of names) traces.push({ x, y: values(name), name, mode: "lines", yaxis: `y${suffix}`, line: { color: colours[name], width: 1.6 },
       hovertemplate: `step %{x}: ${name} %{y:.4g}<extra></extra>` });
   });
-  Plotly.react("timeline", traces, layout({ ...axes, annotations: notes, height: 320, xaxis: axis({ title: { text: "step" }, anchor: `y${rows.length}` }) }), CONFIG);
+  const since = { type: "line", x0: state.since, x1: state.since, y0: 0, y1: 1, yref: "paper", line: { color: css("--quiet"), width: 1, dash: "dot" } };
+  Plotly.react("timeline", traces, layout({ ...axes, annotations: notes, shapes: [since], height: 320,
+    xaxis: axis({ title: { text: "step" }, anchor: `y${rows.length}`, range: [-0.5, steps - 0.5], zeroline: false }) }), CONFIG);
 
-  const { times } = data.decay, of = (u) => times.map((_, n) => left[n * units + u]);
-  const sorted = times.map((_, n) => Array.from(left.subarray(n * units, (n + 1) * units)).sort((a, b) => a - b));
-  const quantile = (q) => sorted.map((row) => row[Math.round(q * (units - 1))]);
+  const { times } = data.decay, coloured = (colour, text) => `<span style="color:${colour}">${text}</span>`;
+  const names = [coloured(blue(), "with nothing coming in"), coloured(orange(), `in this sequence since step ${state.since}`), coloured(css("--quiet"), "grey: most units")];
+  const after = `%{y:.3g}<extra></extra>`;
   Plotly.react("decay", [
-    { x: times, y: quantile(0.1), mode: "lines", line: { width: 0 }, hoverinfo: "skip" },
-    { x: times, y: quantile(0.9), mode: "lines", line: { width: 0 }, fill: "tonexty", fillcolor: "rgba(128, 128, 128, 0.25)", hoverinfo: "skip" },
-    { x: times, y: of(unit), mode: "lines", line: { color: BLUE, width: 2.2 }, hovertemplate: "after %{x} steps: %{y:.3g}<extra></extra>" },
-  ], layout({ height: 320, title: { text: "what is left after t steps of nothing (grey: most other units)", font: { size: 13 }, x: 0, xref: "paper" },
-    xaxis: axis({ type: "log", title: { text: "t" }, dtick: 1 }), yaxis: axis({ type: "log", range: [-4, 0.05], dtick: 1, exponentformat: "power" }) }), CONFIG);
+    { x: times, y: DECILES[0], mode: "lines", line: { width: 0 }, hoverinfo: "skip" },
+    { x: times, y: DECILES[1], mode: "lines", line: { width: 0 }, fill: "tonexty", fillcolor: "rgba(128, 128, 128, 0.25)", hoverinfo: "skip" },
+    { x: times, y: times.map((_, n) => left[n * units + unit]), mode: "lines", line: { color: blue(), width: 2.2 }, hovertemplate: `with nothing coming in, after %{x}: ${after}` },
+    { x: lasted.times, y: lasted.shares, mode: "lines", line: { color: orange(), width: 1.8, dash: "dot" }, hovertemplate: `in this sequence, after %{x:.4g}: ${after}` },
+  ], layout({ height: 320, title: { text: `what is left: ${names.join(" · ")}`, font: { size: 12 }, x: 0, xref: "paper" },
+    xaxis: axis({ type: "log", range: [0, 4], title: { text: `${clock} later` }, tickvals: [1, 10, 100, 1000, 10000], ticktext: ["1", "10", "100", "1,000", "10,000"] }),
+    yaxis: axis({ type: "log", range: [-4, 0.05], tickvals: [1, 0.1, 0.01, 0.001, 0.0001], ticktext: ["100 %", "10 %", "1 %", "0.1 %", "0.01 %"] }) }), CONFIG);
 }
+
+// Eight of ten units lie between these.
+const DECILES = [0.1, 0.9].map((q) => data.decay.times.map((_, n) =>
+  left.slice(n * units, (n + 1) * units).sort()[Math.round(q * (units - 1))]));
 
 function drawOff() {
   const off = [...state.off].sort((a, b) => a - b);
@@ -375,6 +452,7 @@ function drawOff() {
 
 function draw() {
   if (!state.now) return;
+  element("at-label").hidden = element("order").value !== "reset";
   drawMaps();
   drawPrediction();
   drawReading();
@@ -385,47 +463,42 @@ function draw() {
 
 // ---- controls ----
 
-function pick(unit) {
-  state.unit = unit;
-  drawMaps();
+function pick(unit, since = 0) {
+  Object.assign(state, { unit, since });
+  Plotly.relayout("maps", marks());
   drawUnit();
 }
 
-function silence(unit, off) {
-  off ? state.off.add(unit) : state.off.delete(unit);
-  element("first").value = 0;
+function silence(units, first = 0) {
+  state.off = new Set(units);
+  element("first").value = element("first-count").textContent = first;
   drawOff();
   update();
 }
 
+element("number").max = available - 1;
 element("number").addEventListener("change", (event) => choose(Number(event.target.value)));
-element("before").addEventListener("click", () => choose(Number(element("number").value) - 1));
-element("after").addEventListener("click", () => choose(Number(element("number").value) + 1));
-element("any").addEventListener("click", () =>
-  choose(Math.floor(Math.random() * (data.served ? data.size : data.sequences.length))));
+element("before").addEventListener("click", () => choose(state.number - 1));
+element("after").addEventListener("click", () => choose(state.number + 1));
+element("any").addEventListener("click", () => {
+  // Another than this one.
+  const number = Math.floor(Math.random() * (available - 1));
+  choose(number < state.number ? number : number + 1);
+});
 element("read")?.addEventListener("click", () => read(element("text").value));
 element("order").addEventListener("change", draw);
-element("at").addEventListener("change", draw);
+element("at").addEventListener("change", (event) => {
+  event.target.value = within(event.target.value, state.sequence.inputs.length);
+  draw();
+});
 element("first").addEventListener("input", (event) => {
   const count = Number(event.target.value);
-  element("first-count").textContent = count;
-  state.off = new Set(shown.slice(0, count));
-  drawOff();
-  update();
+  silence(shown.slice(0, count), count);
 });
-element("all-on").addEventListener("click", () => {
-  state.off.clear();
-  element("first").value = 0;
-  element("first-count").textContent = 0;
-  drawOff();
-  update();
-});
-element("unit-off").addEventListener("change", (event) => silence(state.unit, event.target.checked));
-element("unit-number").addEventListener("change", (event) => {
-  const unit = Math.min(Math.max(0, Math.trunc(Number(event.target.value)) || 0), units - 1);
-  event.target.value = unit;
-  pick(unit);
-});
+element("all-on").addEventListener("click", () => silence([]));
+element("unit-off").addEventListener("change", ({ target: { checked } }) =>
+  silence(checked ? [...state.off, state.unit] : [...state.off].filter((unit) => unit !== state.unit)));
+element("unit-number").addEventListener("change", (event) => pick(within(event.target.value, units)));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 
 choose(0);

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from base64 import b64encode
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -26,7 +27,6 @@ from slowfade.cores.lstm import LSTM
 from slowfade.cores.powerlaw import PowerLaw
 from slowfade.errors import UserError
 from slowfade.report.environment import environment
-from slowfade.studies import style
 from slowfade.tasks.copying import COPIED, Copying
 from slowfade.tasks.task import Task
 from slowfade.training import Run, folder, open_run
@@ -66,6 +66,8 @@ def main(arguments: list[str]) -> int:
     chosen: Arguments = one_line(Arguments, arguments, prog="slowfade explore")
     if chosen.sequences < 1 or chosen.steps < 1:
         raise UserError("--sequences and --steps should be at least 1")
+    if not 0 <= chosen.port < 2**16:
+        raise UserError("--port should be 0 to 65535")
     run = open_run(chosen.run)
     if chosen.serve:
         if chosen.out is not None:
@@ -73,8 +75,12 @@ def main(arguments: list[str]) -> int:
         serve(run, chosen)
         return 0
     out = chosen.out or chosen.run / "explore.html"
-    out.parent.mkdir(parents=True, exist_ok=True)
-    folder.write(out, render(run, chosen.sequences, chosen.steps).encode())
+    page = render(run, chosen.sequences, chosen.steps).encode()
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        folder.write(out, page)
+    except OSError as error:
+        raise UserError(f"{out} cannot be written: {error.strerror}") from None
     print(f"wrote {out}")
     return 0
 
@@ -100,7 +106,7 @@ def render(run: Run, sequences: int = 24, steps: int = 1000, *, served: bool = F
         "sequences": [sequence(task, core, number, steps) for number in range(count)],
         "size": size,
         "served": served,
-        "steps": getattr(task, "words", steps),
+        "steps": min(steps, getattr(task, "words", steps)),
         "everyStep": task.every_step,
         "inputNames": task.input_names,
         "outputNames": task.output_names,
@@ -113,9 +119,9 @@ def render(run: Run, sequences: int = 24, steps: int = 1000, *, served: bool = F
         environment()
         .get_template("explore.html.j2")
         .render(
-            title=f"{style.label(run.config.core)} on {run.config.task}",
+            title=f"{core.title} on {run.config.task}",
             facts=facts(run),
-            available=f"of {size:,}" if served else f"of {count} in this page",
+            available=f"0 to {size - 1:,}" if served else f"0 to {count - 1} are in this page",
             reads=READS[task.reads],
             slowness="p" if powerlaw else "forget bias",
             resets=powerlaw,
@@ -245,7 +251,8 @@ def serve(run: Run, chosen: Arguments) -> None:
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(body)
+            with suppress(ConnectionError):  # whoever asked has left
+                self.wfile.write(body)
 
         def log_message(self, format: str, *values: Any) -> None:
             pass

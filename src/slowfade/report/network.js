@@ -41,19 +41,26 @@ const CELLS = {
   },
 };
 
-// out = W x + start, for a matrix of rows. Four sums at a time: one alone would wait for itself at every addition.
+// out = W x + start, for a matrix of rows. Four rows at a time: x is read once for the four of them, and no sum waits
+// for its own last addition.
 function affine(out, weight, x, start) {
-  const width = x.length, whole = width - (width % 4);
-  for (let row = 0, at = 0; row < out.length; row++, at += width) {
-    let a = start[row], b = 0, c = 0, d = 0, k = 0;
-    for (; k < whole; k += 4) {
-      a += weight[at + k] * x[k];
-      b += weight[at + k + 1] * x[k + 1];
-      c += weight[at + k + 2] * x[k + 2];
-      d += weight[at + k + 3] * x[k + 3];
+  const width = x.length, whole = out.length - (out.length % 4);
+  let row = 0, at = 0;
+  for (; row < whole; row += 4, at += 4 * width) {
+    let a = start[row], b = start[row + 1], c = start[row + 2], d = start[row + 3];
+    for (let k = 0, i = at; k < width; k++, i++) {
+      const value = x[k];
+      a += weight[i] * value;
+      b += weight[i + width] * value;
+      c += weight[i + 2 * width] * value;
+      d += weight[i + 3 * width] * value;
     }
-    for (; k < width; k++) a += weight[at + k] * x[k];
-    out[row] = a + b + (c + d);
+    out[row] = a; out[row + 1] = b; out[row + 2] = c; out[row + 3] = d;
+  }
+  for (; row < out.length; row++, at += width) {
+    let sum = start[row];
+    for (let k = 0; k < width; k++) sum += weight[at + k] * x[k];
+    out[row] = sum;
   }
 }
 
