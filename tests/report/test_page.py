@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from slowfade import cli
-from slowfade.report.page import inline
+from slowfade.report.page import differing, inline
 from slowfade.studies import STUDIES, style
 from slowfade.studies.findings import FINDINGS, Findings, read
 
@@ -99,6 +99,21 @@ def test_light_dark_and_print(text: str) -> None:
     assert "currentColor" in text
 
 
+def test_every_figure_says_what_it_shows_also_to_those_who_hear_it(text: str) -> None:
+    captions = STUDIES["resets"].captions
+    assert Page(text).tags["figcaption"] == len(captions)
+    assert all(caption in words(text) for caption in captions)
+    assert [unescape(label) for label in re.findall(r'aria-label="([^"]+)"', text)] == list(captions)
+
+
+def test_what_the_runs_do_not_share_is_in_their_table(folder: Path, text: str) -> None:
+    runs = read(folder / "smoke" / "resets" / FINDINGS).runs
+    assert differing(runs) == ["delay"]
+    assert "<th>delay</th>" in text
+    assert all(run["settings"]["learning_rate"] == 1e-3 and run["commit"] for run in runs)
+    assert f"<td>{runs[0]['commit'][:8]}</td>" in text
+
+
 def test_versions_commit_and_machine_but_no_names_or_paths(folder: Path, text: str) -> None:
     found = json.loads((folder / "smoke" / "resets" / FINDINGS).read_text())
     assert found["versions"]["torch"] in text
@@ -109,7 +124,7 @@ def test_versions_commit_and_machine_but_no_names_or_paths(folder: Path, text: s
 
 def test_figures_and_tables_lie_beside(folder: Path) -> None:
     suffixes = Counter(path.suffix for path in (folder / "smoke" / "resets").iterdir())
-    assert suffixes == {".svg": 2, ".pdf": 2, ".png": 2, ".csv": 2, ".md": 2, ".tex": 2, ".json": 1}
+    assert suffixes == {".svg": 2, ".pdf": 2, ".png": 2, ".csv": 3, ".md": 3, ".tex": 3, ".json": 1}
 
 
 def test_names_in_a_figure_become_its_own() -> None:
@@ -121,6 +136,13 @@ def test_names_in_a_figure_become_its_own() -> None:
         '<svg role="img" width="1"><g><path id="one-mark" style="stroke: currentColor"/>'
         '<use xlink:href="#one-mark" clip-path="url(#one-box)"/></g><clipPath id="one-box"/></svg>'
     )
+
+
+def test_findings_of_a_study_that_is_not_there_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / FINDINGS).write_text('{"study": "forgetting", "preset": "laptop"}')
+    assert cli.main(["report", str(tmp_path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "a study 'forgetting', which this version of slowfade does not have" in line
 
 
 def test_an_empty_folder_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

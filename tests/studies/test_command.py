@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from slowfade import cli
-from slowfade.studies import STUDIES
+from slowfade.studies import STUDIES, Verdict
 from slowfade.studies.findings import FINDINGS, read
 from slowfade.studies.published import published
 
@@ -25,7 +25,9 @@ def test_every_study_runs(smoke: Path) -> None:
         assert findings.tables
         assert findings.figures
         assert {run["state"] for run in findings.runs} <= {"finished", "solved"}
-        for table in findings.tables:
+        assert {claim.verdict for claim in findings.claims if claim.runs is not None} <= {Verdict.UNTESTED}
+        assert len(findings.about.captions) >= len(findings.figures)
+        for table in [*findings.tables, findings.claims_table]:
             for suffix in ("csv", "md", "tex"):
                 assert (smoke / name / f"{table.name}.{suffix}").stat().st_size > 0
         for figure in findings.figures:
@@ -101,6 +103,13 @@ def test_missing_data_is_one_line_alone_and_not_run_among_all(
     assert "mnist is not on this machine" in line
     assert cli.main(["study", "all", "--preset", "smoke", "--out", str(out), "--no-train"]) == 0
     assert "mnist" in read(out / "pixels" / FINDINGS).not_run
+
+
+def test_only_the_data_of_the_preset_is_asked_for() -> None:
+    characters = STUDIES["characters"]
+    assert characters.datasets("smoke") == characters.datasets("laptop") == ("ptb",)
+    assert characters.datasets("paper") == ("ptb", "text8")
+    assert STUDIES["sentiment"].datasets("paper") == ("imdb", "glove")
 
 
 def test_the_list_tells_each_study_and_preset(capsys: pytest.CaptureFixture[str]) -> None:

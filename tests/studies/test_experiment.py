@@ -52,6 +52,8 @@ def test_the_paper_preset_is_the_papers() -> None:
     assert len(frequency) == 3 * 2 * 3 * 5
     settings = {(e.configure().training.hidden, e.configure().training.epochs) for e in frequency}
     assert settings == {(110, 70)}
+    eurnn = next(e for e in STUDIES["characters"].experiments("paper") if e.core == "eurnn")
+    assert eurnn.core_options["capacity"] == 1024
     chrono = next(experiment for experiment in copying if experiment.core == "chrono")
     assert chrono.configure().core_options["t_max"] == 300
 
@@ -61,3 +63,4 @@ def test_laptop_says_what_it_leaves_out() -> None:
         assert set(study.scales) == set(PRESETS)
         assert study.scales["laptop"].departure
         assert study.scales["smoke"].departure
+        assert "the paper does not say" in study.scales["paper"].departure

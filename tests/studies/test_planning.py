@@ -56,6 +56,7 @@ def test_a_plan_counts_what_is_done_and_keeps_the_threads_a_run_began_with(tmp_p
     (second / "checkpoint").mkdir(parents=True)
     (second / "checkpoint" / "position.json").write_text('{"step": 4}')
     training.run.prepare(other.configs[second], second)
+    assert Plan([study], "smoke", tmp_path, processes=None, threads=None).threads == 1
     again = Plan([study], "smoke", tmp_path, processes=4, threads=1)
     assert len(again.unfinished) == 5
     assert first not in again.configs

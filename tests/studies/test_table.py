@@ -8,7 +8,7 @@ import math
 from pathlib import Path
 
 from slowfade.analysis.statistics import Summary
-from slowfade.studies.table import NONE, Table
+from slowfade.studies.table import NONE, Printed, Table
 
 TABLE = Table(
     "example",
@@ -29,7 +29,20 @@ def test_people_read_rounded_numbers() -> None:
         ["a | b", "92.57 ± 0.50", "96.00", "1", "3.43"],
         ["100 %", "1.00", "not run", NONE, NONE],
     ]
-    assert TABLE.numeric == [False, True, False, True, True]
+    assert TABLE.numeric == [False, True, True, True, True]
+
+
+def test_columns_of_numbers_are_flush_right_whatever_is_lacking() -> None:
+    rows = [("12,000 (2)", "not run", "3 (1 unfinished)", None), ("not reached", None, "1", "–")]
+    assert Table("t", "T", ("a", "b", "c", "d"), rows).numeric == [True, True, True, False]
+
+
+def test_printed_numbers_keep_their_digits() -> None:
+    rows = [(Printed("98.7"), Summary(Printed("99.45"), Printed("0.2"), 5)), (Printed("1.420"), 1.42)]
+    table = Table("t", "T", ("a", "b"), rows)
+    assert table.lines == [["98.7", "99.45 ± 0.2"], ["1.420", "1.42"]]
+    assert table.csv().splitlines()[1:] == ["98.7,99.45,0.2,5", "1.420,1.42,,"]
+    assert Printed("1.420") - 0.42 == 1.0
 
 
 def test_csv_keeps_every_digit_and_splits_means() -> None:
@@ -52,7 +65,7 @@ def test_markdown_is_a_table() -> None:
     lines = TABLE.markdown().splitlines()
     assert lines[0] == "**An example**"
     assert lines[2] == "| network | published | ours | seeds | difference |"
-    assert lines[3] == "| --- | ---: | --- | ---: | ---: |"
+    assert lines[3] == "| --- | ---: | ---: | ---: | ---: |"
     assert lines[5].startswith("| a \\| b | 92.57 ± 0.50 |")
     assert lines[-1] == "A note."
 
@@ -61,7 +74,7 @@ def test_latex_is_escaped() -> None:
     text = TABLE.latex()
     assert "LSTM \\& friends & 68.59 & 67.12 $\\pm$ 0.50 & 3 & -1.47 \\\\" in text
     assert "100 \\% & 1.00 & not run & -- & -- \\\\" in text
-    assert "\\begin{tabular}{lrlrr}" in text
+    assert "\\begin{tabular}{lrrrr}" in text
     assert "\\caption{An example. A note.}" in text
 
 

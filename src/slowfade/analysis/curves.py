@@ -13,6 +13,8 @@ from numpy import ndarray
 class Curve(NamedTuple):
     steps: Float[ndarray, " points"]
     values: Float[ndarray, " points"]
+    solved: bool = False
+    """The run ended because its task was solved: from then on it keeps its last value."""
 
 
 def curve(rows: Sequence[Mapping[str, object]], measure: str, split: str = "validation") -> Curve:
@@ -28,11 +30,20 @@ def steps_to(curve: Curve, level: float) -> float | None:
     return float(curve.steps[reached[0]]) if reached.size else None
 
 
+def common_end(curves: Sequence[Curve]) -> float:
+    """The step up to which curves can be compared.
+
+    Those that were solved go on at their last value, so they do not count, unless all were: then it is the last step
+    of all. What the others would have done after their last step nobody knows.
+    """
+    unsolved = [curve.steps[-1] for curve in curves if not curve.solved]
+    return float(min(unsolved) if unsolved else max(curve.steps[-1] for curve in curves))
+
+
 def mean_height(curve: Curve, until: float) -> float:
     """The mean of a curve over the steps up to ``until``: the higher, the sooner it was learned.
 
-    Straight between points, flat before the first. A run that stopped sooner (because it had solved the task) keeps
-    its last value.
+    Straight between points, flat before the first and after the last: see :func:`common_end`.
     """
     steps = np.unique(np.concatenate([[0.0], curve.steps[curve.steps < until], [until]]))
     values = np.interp(steps, curve.steps, curve.values)
@@ -40,8 +51,12 @@ def mean_height(curve: Curve, until: float) -> float:
 
 
 def mean_curve(curves: Sequence[Curve]) -> tuple[Curve, Float[ndarray, " points"]]:
-    """The mean over seeds at every step that any of them has, and the standard deviation (zero for one seed)."""
+    """The mean over seeds at every step that any of them has, and the standard deviation (zero for one seed).
+
+    It goes as far as :func:`common_end`.
+    """
     steps = np.unique(np.concatenate([curve.steps for curve in curves]))
-    heights = np.stack([np.interp(steps, *curve) for curve in curves])
+    steps = steps[steps <= common_end(curves)]
+    heights = np.stack([np.interp(steps, curve.steps, curve.values) for curve in curves])
     spread = heights.std(0, ddof=1) if len(curves) > 1 else np.zeros_like(steps)
     return Curve(steps, heights.mean(0)), spread

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -51,14 +52,27 @@ def _section(findings: Findings, folder: Path) -> dict[str, Any]:
         "counts": [counts[verdict] for verdict in Verdict],
         "claims": claims,
         "tables": findings.tables,
-        "figures": [inline((folder / f"{key}.svg").read_text("utf-8"), f"{name}-{key}") for key in findings.figures],
+        "figures": [
+            (inline((folder / f"{key}.svg").read_text("utf-8"), f"{name}-{key}", caption), caption)
+            for key, caption in zip(findings.figures, study.captions, strict=False)
+        ],
         "runs": findings.runs,
+        "settings": differing(findings.runs),
         "versions": findings.versions,
         "machine": findings.machine,
     }
 
 
-def inline(svg: str, name: str) -> str:
+def differing(runs: Sequence[dict[str, Any]]) -> list[str]:
+    """Which settings are not the same in all runs that have them; seed and units have their own columns."""
+    found: dict[str, set[str]] = {}
+    for run in runs:
+        for name, value in run["settings"].items():
+            found.setdefault(name, set()).add(str(value))
+    return [name for name, values in found.items() if len(values) > 1 and name not in ("seed", "hidden")]
+
+
+def inline(svg: str, name: str, label: str = "") -> str:
     """A figure fit to stand in the page with others: its text in the page's colour, its names its own.
 
     Of the names that matplotlib gives to every part only those stay that something refers to.
@@ -68,4 +82,5 @@ def inline(svg: str, name: str) -> str:
     svg = re.sub(r' id="([^"]+)"', lambda found: f' id="{name}-{found[1]}"' if found[1] in used else "", svg)
     svg = re.sub(r"(url\(#|href=\"#)", rf"\g<1>{name}-", svg)
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    return svg.replace(style.INK, "currentColor").replace("<svg ", '<svg role="img" ', 1)
+    label = f' aria-label="{escape(label)}"' if label else ""
+    return svg.replace(style.INK, "currentColor").replace("<svg ", f'<svg role="img"{label} ', 1)

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from slowfade.analysis.ablation import ablation_curve, marked_first, random_order, silenced
 from slowfade.analysis.evaluation import measure
 from slowfade.analysis.statistics import summary
 from slowfade.studies import copying, resets, style
-from slowfade.studies.claims import Claim, greater
+from slowfade.studies.claims import Claim, greater, greater_within
 from slowfade.studies.experiment import Experiment
 from slowfade.studies.study import Data, Preset, Study, Trained
 from slowfade.studies.table import Cell, Table
@@ -23,6 +24,8 @@ SEQUENCES: dict[Preset, int] = {"smoke": 16, "laptop": 256, "paper": 1000}
 SILENCED = (0, 0.2, 0.4, 0.6)
 """Shares of the units that the table shows."""
 RANDOM, LATER = "random", "later-reset first"
+KEPT = "accuracy above chance kept, as a share of the whole network's, mean over the ablation curve"
+"""Below chance nothing is kept: a network may say the dummy where a symbol is due, which is worse than guessing."""
 
 
 class AblationStudy(Study):
@@ -35,6 +38,10 @@ class AblationStudy(Study):
         "units go first."
     )
     scales = copying.SCALES
+    captions = (
+        "Element accuracy against units silenced: the mean over orders of ablation and seeds, with their "
+        "standard deviation as a band; dotted, chance.",
+    )
 
     def experiments(self, preset: Preset) -> list[Experiment]:
         return copying.experiments(preset, DELAYS[preset])
@@ -47,31 +54,48 @@ class AblationStudy(Study):
             for run in runs.of(network, delay=delay)
             for curve in _curves(run, DRAWS[preset], SEQUENCES[preset])
         ]
-        return {"delays": list(DELAYS[preset]), "sequences": SEQUENCES[preset], "draws": DRAWS[preset], "found": found}
+        return {
+            "delays": list(DELAYS[preset]),
+            "sequences": SEQUENCES[preset],
+            "draws": DRAWS[preset],
+            "whole_budget": preset == "paper",
+            "found": found,
+        }
 
     def claims(self, data: Data) -> list[Claim]:
         claims = []
         for delay, figure in (("200", "figure 5"), ("500", "figure A.5")):
-            several = len({entry["seed"] for entry in data["found"]}) > 1
-            kept = {key: _kept(data, delay, *key, by_seed=several) for key in _keys(data, delay)}
-            over = "seeds" if several else "orders of ablation of one network each"
-            robust = kept.get(("powerlaw", RANDOM), [])
-            for text, rival, name in (
-                ("is more robust to random ablation than the LSTM", ("lstm", RANDOM), "LSTM"),
-                ("is more robust to random ablation than chrono", ("chrono", RANDOM), "chrono"),
-                ("loses more when the later-reset units go first", ("powerlaw", LATER), "later-reset first"),
-            ):
-                claims.append(
-                    greater(
-                        f"T = {delay}: the power law {text}",
-                        figure,
-                        robust,
-                        kept.get(rival, []),
-                        what="share of the whole network's accuracy kept, mean over the ablation curve",
-                        names=("power law, random", name),
-                        over=over,
-                    )
+            kept = {key: _kept(data, delay, *key) for key in _keys(data, delay)}
+            whole = {
+                network: _curves_of(data, delay, network, RANDOM)[:, 0].tolist()
+                for network, order in kept
+                if order == RANDOM
+            }
+            random, later = (kept.get(("powerlaw", order), {}) for order in (RANDOM, LATER))
+            for rival, name in (("lstm", "the LSTM"), ("chrono", "chrono")):
+                claim = greater(
+                    f"T = {delay}: the power law is more robust to random ablation than {name}",
+                    figure,
+                    *(
+                        [float(np.mean(run)) for run in runs.values()]
+                        for runs in (random, kept.get((rival, RANDOM), {}))
+                    ),
+                    what=KEPT,
+                    names=("power law", style.label(rival)),
                 )
+                compared = {network: whole.get(network, []) for network in ("powerlaw", rival)}
+                claims.append(copying.if_learned(claim, compared, data["whole_budget"]))
+            claim = greater_within(
+                f"T = {delay}: the power law loses more when the later-reset units go first",
+                figure,
+                [(run, later.get(seed, [])) for seed, run in random.items()],
+                what=KEPT,
+                names=("random order", LATER),
+                over="draws of the order",
+                paired=True,
+                lacking="a network has no later-reset units",
+            )
+            claims.append(copying.if_learned(claim, {"powerlaw": whole.get("powerlaw", [])}, data["whole_budget"]))
         return claims
 
     def tables(self, data: Data) -> list[Table]:
@@ -81,8 +105,9 @@ class AblationStudy(Study):
                 curves = _curves_of(data, delay, network, order)
                 counts, units = next((e["counts"], e["units"]) for e in data["found"] if e["network"] == network)
                 at = [summary(curves[:, _nearest(counts, share * units)].tolist()) for share in SILENCED]
-                kept = summary(_kept(data, delay, network, order, by_seed=False))
-                rows.append((int(delay), style.label(network), order, len(curves), *at, kept))
+                learned = curves[:, 0].min() >= copying.BEGUN
+                kept = summary([share for run in _kept(data, delay, network, order).values() for share in run])
+                rows.append((int(delay), style.label(network), order, len(curves), *at, kept if learned else None))
         columns = (
             "T",
             "network",
@@ -94,7 +119,8 @@ class AblationStudy(Study):
         )
         note = (
             f"Element accuracy on {data['sequences']} test sequences, mean ± standard deviation over draws of the "
-            "order (of all seeds). Kept: the mean of the curve as a share of the whole network's accuracy."
+            f"order (of all seeds). Kept: {KEPT}; chance is 1/8, and a network below {copying.BEGUN:.2f} has "
+            "nothing to keep."
         )
         return [Table(self.name, "Accuracy with units silenced", columns, rows, note=note)]
 
@@ -108,6 +134,8 @@ class AblationStudy(Study):
                 style.line(
                     panel, counts, curves.mean(0), network, spread=curves.std(0), text=text, dashed=order == LATER
                 )
+            panel.axhline(copying.CHANCE, color=style.MUTED, linewidth=0.8, linestyle=":")
+            panel.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
             panel.set(title=f"T = {delay}", xlabel="units silenced", ylabel="accuracy", ylim=(0, 1.02))
             panel.margins(x=0)
             style.name_lines(panel)
@@ -115,7 +143,7 @@ class AblationStudy(Study):
 
 
 def _curves(run: Run, draws: int, sequences: int) -> list[Data]:
-    """Curves of one run: random orders, and for the power law those with the later-reset units first."""
+    """Curves of one run: random orders, and for the power law those with the later-reset units first, if it has any."""
 
     def accuracy(units: Sequence[int]) -> float:
         return measure(silenced(run.model, units), run.task, "accuracy", sequences=sequences)
@@ -124,7 +152,7 @@ def _curves(run: Run, draws: int, sequences: int) -> list[Data]:
     orders = [(RANDOM, random_order(units, seed=draw)) for draw in range(draws)]
     if run.config.core == "powerlaw":
         later = resets.later_of(run, sequences=sequences)
-        orders += [(LATER, marked_first(later, seed=draw)) for draw in range(draws)]
+        orders += [(LATER, marked_first(later, seed=draw)) for draw in range(draws) if later.any()]
     found = []
     for kind, order in orders:
         curve = ablation_curve(accuracy, order)
@@ -153,17 +181,15 @@ def _curves_of(data: Data, delay: str, network: str, order: str) -> np.ndarray:
     return np.asarray([e["accuracy"] for e in data["found"] if (e["delay"], e["network"], e["order"]) == key])
 
 
-def _kept(data: Data, delay: str, network: str, order: str, *, by_seed: bool) -> list[float]:
-    """The mean of each curve over its start; the mean over the draws of each seed, or each draw."""
+def _kept(data: Data, delay: str, network: str, order: str) -> dict[int, list[float]]:
+    """Of each seed's network, what each draw of the order left: see ``KEPT``."""
     key: tuple[str, str, str] = (delay, network, order)
     kept: dict[int, list[float]] = {}
     for entry in data["found"]:
         if (entry["delay"], entry["network"], entry["order"]) == key:
-            share = float(np.mean(entry["accuracy"]) / entry["accuracy"][0]) if entry["accuracy"][0] else 0.0
-            kept.setdefault(entry["seed"], []).append(share)
-    if by_seed:
-        return [float(np.mean(shares)) for shares in kept.values()]
-    return [share for shares in kept.values() for share in shares]
+            above = np.maximum(np.asarray(entry["accuracy"]) - copying.CHANCE, 0)
+            kept.setdefault(entry["seed"], []).append(float(above.mean() / above[0]) if above[0] else 0.0)
+    return kept
 
 
 def _nearest(counts: Sequence[int], count: float) -> int:

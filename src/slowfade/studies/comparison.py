@@ -20,7 +20,9 @@ def comparison(
         ours: by the row and the condition of the paper's table, one value per seed.
     """
     rows = [_row(number, ours.get((number.row, number.condition), ())) for number in published(study)]
-    return Table(study, title, COLUMNS, rows, digits, note)
+    if any(row[-1] for row in rows):
+        return Table(study, title, COLUMNS, rows, digits, note)
+    return Table(study, title, COLUMNS[:-1], [row[:-1] for row in rows], digits, note)
 
 
 def _row(number: Published, ours: Sequence[float]) -> tuple[Cell, ...]:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from slowfade.analysis.curves import steps_to
+from slowfade.analysis.curves import common_end, steps_to
 from slowfade.analysis.statistics import summary
 from slowfade.studies import learning, style
 from slowfade.studies.claims import Claim, Verdict, greater, untested
 from slowfade.studies.experiment import Experiment
 from slowfade.studies.study import Data, Preset, Scale, Study, Trained
 from slowfade.studies.table import Cell, Table
+from slowfade.tasks.copying import TARGETS
+from slowfade.training import Run
 
 NETWORKS = ("powerlaw", "chrono", "lstm")
-NAMES = {"powerlaw": "power law", "chrono": "chrono", "lstm": "LSTM"}
 
 #: A run has learned the task once it has this element accuracy (paper, section 5.2: "over 99%").
 LEARNED = 0.99
+#: Element accuracy of guessing one of the eight symbols. The paper has 1/9 (appendix A.4).
+CHANCE = 1 / TARGETS
+#: Clearly above chance: a run has learned something.
+BEGUN = 2 * CHANCE
 
 SCALES: dict[Preset, Scale] = {
     "smoke": Scale(
@@ -31,7 +36,12 @@ SCALES: dict[Preset, Scale] = {
     "laptop": Scale(
         1, {"max_steps": 20_000}, departure="T = 200 only, one seed, at most 20,000 steps (26 epochs instead of 1,000)"
     ),
-    "paper": Scale(5),
+    "paper": Scale(
+        5,
+        departure="the paper does not say how many seeds figure 3 has (five here, as in A.2), whether gradients "
+        "are clipped (here at a norm of 1), nor when it stops (here once 99.9 % of sequences are right, else after "
+        "the 1,000 epochs of section 5.1)",
+    ),
 }
 DELAYS: dict[Preset, tuple[str, ...]] = {"smoke": ("5", "8"), "laptop": ("200",), "paper": ("200", "500", "1000")}
 
@@ -49,6 +59,12 @@ def experiments(
     ]
 
 
+CURVES = (
+    "Element accuracy and loss on validation over training: the mean over seeds, with a standard deviation as a band "
+    "where there are several."
+)
+
+
 class CopyingStudy(Study):
     name = "copying"
     title = "Copying over a long delay"
@@ -57,6 +73,7 @@ class CopyingStudy(Study):
         "Ten symbols are to be kept over T steps and said again. Which networks learn it, and how soon? "
         "Paper: the power law learns at every T, sooner than chrono at 200 and 500; the plain LSTM fails at 500."
     )
+    captions = (CURVES,)
     scales = SCALES
 
     def experiments(self, preset: Preset) -> list[Experiment]:
@@ -73,24 +90,12 @@ class CopyingStudy(Study):
         return {"delays": list(DELAYS[preset]), "whole_budget": preset == "paper", "curves": curves}
 
     def claims(self, data: Data) -> list[Claim]:
-        place = self.place
-        soon = "mean height of the validation accuracy curve"
-        claims = []
-        for delay, slower in (("200", "lstm"), ("200", "chrono"), ("500", "chrono")):
-            high = learning.heights(learning.pick(data["curves"], "accuracy", delay=delay))
-            claims.append(
-                greater(
-                    f"T = {delay}: the power law converges faster than the {NAMES[slower]} network",
-                    place,
-                    high.get("powerlaw", []),
-                    high.get(slower, []),
-                    what=soon,
-                    names=("power law", NAMES[slower]),
-                )
-            )
-        claims += [learns(data, delay, "powerlaw", place) for delay in ("200", "500", "1000")]
-        claims.append(fails_to_learn(data, "500", "lstm", place))
-        return claims
+        faster = [("200", "lstm"), ("200", "chrono"), ("500", "chrono")]
+        return [
+            *(_converges_faster(data, delay, slower, self.place) for delay, slower in faster),
+            *(learns(data, delay, "powerlaw", self.place) for delay in ("200", "500", "1000")),
+            learns(data, "500", "lstm", self.place, claimed=False),
+        ]
 
     def tables(self, data: Data) -> list[Table]:
         return [table(data, self.name, "Copying: the best validation of each run")]
@@ -105,7 +110,7 @@ def table(data: Data, name: str, title: str) -> Table:
     for delay in data["delays"]:
         for network in NETWORKS:
             entries = [e for e in data["curves"] if (e["delay"], e["network"]) == (delay, network)]
-            rows.append((delay, style.label(network), len(entries), *_row(entries)))
+            rows.append((delay, style.label(network), learning.seeds(entries), *_row(entries)))
     columns = ("T", "network", "seeds", "accuracy", "all ten right", "loss", "steps to 0.5", "to 0.9", "to 0.99")
     note = (
         "The paper shows curves only. Mean ± standard deviation over seeds. Steps: the first validation at that "
@@ -114,34 +119,65 @@ def table(data: Data, name: str, title: str) -> Table:
     return Table(name, title, columns, rows, digits=3, note=note)
 
 
-def learns(data: Data, delay: str, network: str, place: str) -> Claim:
-    """That a network learns the task, in every run."""
-    text = f"T = {delay}: the {NAMES[network]} network learns the task"
-    test = f"element accuracy of at least {LEARNED} on validation, in every seed"
-    best = _best(data, delay, network)
+def learns(data: Data, delay: str, network: str, place: str, *, claimed: bool = True) -> Claim:
+    """That a network learns the task in every run; or, as ``claimed`` says, in none."""
+    text = f"T = {delay}: the {style.label(network)} network {'learns' if claimed else 'does not learn'} the task"
+    test = f"element accuracy of at least {LEARNED} on validation, in {'every' if claimed else 'no'} seed"
+    entries = [entry for entry in data["curves"] if (entry["delay"], entry["network"]) == (delay, network)]
+    best = [max(entry["curves"]["accuracy"][1]) for entry in entries if entry["curves"]["accuracy"][1]]
     if not best:
         return untested(text, place, test)
     evidence = f"best accuracy {min(best):.3f} to {max(best):.3f}, n = {len(best)}"
-    if min(best) >= LEARNED:
-        return Claim(text, place, test, Verdict.HOLDS, evidence)
-    if not data["whole_budget"]:
-        return untested(text, place, test, f"{evidence}, when our shorter budget ended")
-    return Claim(text, place, test, Verdict.FAILS, evidence)
+    learned = [value >= LEARNED for value in best]
+    # That a run has learned stays so; that one has not may be for want of steps.
+    decided = all(learned) if claimed else any(learned)
+    if not decided and not learning.whole_budget(data, entries):
+        return untested(text, place, test, f"{evidence}, before the paper's budget was spent")
+    return Claim(text, place, test, Verdict.HOLDS if decided == claimed else Verdict.FAILS, evidence, len(best))
 
 
-def fails_to_learn(data: Data, delay: str, network: str, place: str) -> Claim:
-    """That a network does not learn the task, in any run."""
-    text = f"T = {delay}: the {NAMES[network]} network does not learn the task"
-    test = f"element accuracy below {LEARNED} on validation after the paper's budget, in every seed"
-    best = _best(data, delay, network)
-    if not best:
-        return untested(text, place, test)
-    evidence = f"best accuracy {min(best):.3f} to {max(best):.3f}, n = {len(best)}"
-    if max(best) >= LEARNED:
-        return Claim(text, place, test, Verdict.FAILS, evidence)
-    if not data["whole_budget"]:
-        return untested(text, place, test, f"{evidence}, when our shorter budget ended")
-    return Claim(text, place, test, Verdict.HOLDS, evidence)
+def if_learned(claim: Claim, accuracy: Mapping[str, Sequence[float]], whole_budget: bool) -> Claim:
+    """A claim about trained networks, not tested unless all runs of all of them have learned the task.
+
+    One that has not has nothing to lose or to carry over. After a shorter budget than the paper's, which can show
+    directions only, having clearly begun to learn is enough.
+
+    Args:
+        accuracy: of the whole networks on the delay they were trained on, by network.
+    """
+    if claim.verdict is Verdict.UNTESTED:
+        return claim
+    found = ", ".join(f"{style.label(network)} {min(values):.3f}" for network, values in accuracy.items())
+    level = LEARNED if whole_budget else BEGUN
+    if min(min(values) for values in accuracy.values()) < level:
+        return claim._replace(verdict=Verdict.UNTESTED, evidence=f"not every network had learned: accuracy {found}")
+    return claim._replace(evidence=f"{claim.evidence}; accuracy of the whole networks: {found}")
+
+
+def best_accuracy(run: Run) -> float:
+    """On validation: what the weights that are analysed came to."""
+    return max(row["accuracy"] for row in run.metrics if row["split"] == "validation")
+
+
+def _converges_faster(data: Data, delay: str, slower: str, place: str) -> Claim:
+    curves = learning.pick(data["curves"], "accuracy", delay=delay)
+    fast, slow = curves.get("powerlaw", []), curves.get(slower, [])
+    claim = greater(
+        f"T = {delay}: the power law converges faster than the {style.label(slower)} network",
+        place,
+        *learning.heights(fast, slow),
+        what="mean height of the validation accuracy curve",
+        names=("power law", style.label(slower)),
+    )
+    if claim.verdict is Verdict.UNTESTED:
+        return claim
+    until = common_end([*fast, *slow])
+    best = max(float(curve.values[curve.steps <= until].max(initial=0)) for curve in [*fast, *slow])
+    if best >= BEGUN:
+        return claim
+    return claim._replace(
+        verdict=Verdict.UNTESTED, evidence=f"neither has begun to learn: {best:.3f} by step {until:,.0f}"
+    )
 
 
 def draw(data: Data, key: str, conditions: Sequence[tuple[Any, str]]) -> Figure:
@@ -160,11 +196,6 @@ def draw(data: Data, key: str, conditions: Sequence[tuple[Any, str]]) -> Figure:
                 panel.set_yscale("log")
             style.name_lines(panel)
     return figure
-
-
-def _best(data: Data, delay: str, network: str) -> list[float]:
-    curves = learning.pick(data["curves"], "accuracy", delay=delay).get(network, [])
-    return [float(curve.values.max()) for curve in curves]
 
 
 def _row(entries: list[Data]) -> list[Cell]:

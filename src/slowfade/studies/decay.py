@@ -40,6 +40,11 @@ class DecayStudy(Study):
         "And the gradient of the gate with respect to the reset, which has no bound unless ε is above 0."
     )
     scales = copying.SCALES
+    captions = (
+        "Left, in closed form. Right, the share of each cell after the last symbol that is still in it: the median "
+        "unit, and the middle 80 % of units as a band; thin and dashed, the closed form of the trained networks.",
+        "The gradient of the forget gate with respect to the reset, the nearer the unit comes to resetting wholly.",
+    )
 
     def experiments(self, preset: Preset) -> list[Experiment]:
         return copying.experiments(preset, [DELAYS[preset]], seeds=1)
@@ -62,6 +67,7 @@ class DecayStudy(Study):
                 "closed form: what is left after 200 steps",
                 Verdict.HOLDS if power_law > exponential else Verdict.FAILS,
                 f"{power_law:.3f} against {exponential:.4f}",
+                runs=None,
             ),
             _diverges(),
         ]
@@ -120,6 +126,7 @@ def _diverges() -> Claim:
         "closed form at p = 0.3, age 100, as 1 - r goes from 1e-3 to 1e-12",
         Verdict.HOLDS if grows and bounded else Verdict.FAILS,
         f"ε = 0: from {without[0]:.3g} to {without[-1]:.3g}; ε = 0.001: at most {with_epsilon.max():.3g}",
+        runs=None,
     )
 
 
@@ -134,6 +141,8 @@ def _decay(data: Data) -> Figure:
         steps = np.arange(len(middle))
         style.line(measured, steps, middle, entry["network"])
         measured.fill_between(steps, low, high, color=style.colour(entry["network"]), alpha=0.15, linewidth=0)
+        if entry["closed"]:
+            measured.plot(steps, entry["closed"], "--", color=style.colour(entry["network"]), linewidth=0.8)
     measured.set(title="measured on the trained networks", xlabel="steps of the delay", ylim=(0, 1.02))
     measured.set_ylabel("share of the cell left, median unit")
     for panel in (closed, measured):

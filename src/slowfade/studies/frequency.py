@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 
 from matplotlib.figure import Figure
 
 from slowfade.analysis.statistics import summary
 from slowfade.studies import learning, style
-from slowfade.studies.claims import Claim, Verdict, greater, untested
+from slowfade.studies.claims import Claim, greater, true_of_all, untested
 from slowfade.studies.comparison import comparison
 from slowfade.studies.experiment import Experiment
-from slowfade.studies.published import published
+from slowfade.studies.published import published, value
 from slowfade.studies.study import Data, Preset, Scale, Study, Trained
 from slowfade.studies.table import Table
 
 NETWORKS = ("lstm", "chrono", "powerlaw")
-NAMES = {"lstm": "LSTM", "chrono": "chrono", "powerlaw": "power law"}
 SAMPLINGS: dict[Preset, tuple[str, ...]] = {
     "smoke": ("async",),
     "laptop": ("sync-1", "async"),
@@ -35,7 +35,11 @@ SCALES: dict[Preset, Scale] = {
     "laptop": Scale(
         3, {"epochs": 40}, departure="three seeds instead of five, 40 epochs instead of 70, Δt = 0.1 not run"
     ),
-    "paper": Scale(5),
+    "paper": Scale(
+        5,
+        departure="the paper does not say the batch size (32 here), the number of sequences (5,000 new ones each epoch "
+        "here), nor chrono's longest time (the longest wave in steps here)",
+    ),
 }
 
 
@@ -49,6 +53,10 @@ class FrequencyStudy(Study):
         "random times."
     )
     scales = SCALES
+    captions = (
+        "Validation accuracy and training loss over training, samples at random times: the mean over seeds, "
+        "with a standard deviation as a band where there are several.",
+    )
 
     def experiments(self, preset: Preset) -> list[Experiment]:
         scale = self.scales[preset]
@@ -95,19 +103,18 @@ class FrequencyStudy(Study):
 
     def claims(self, data: Data) -> list[Claim]:
         what = "test accuracy in percent"
-        claims = [
-            _better(data, ("powerlaw", "async, no time"), (rival, "async, no time"), self.place, what)
-            for rival in ("lstm", "chrono")
+        better = [
+            *((("powerlaw", "async, no time"), (rival, "async, no time")) for rival in ("lstm", "chrono")),
+            *(((network, "async, time"), (network, "async, no time")) for network in ("lstm", "chrono")),
+            (("powerlaw", "async, no time"), ("powerlaw", "async, time")),
+            *(((network, "sync-0.1, no time"), ("lstm", "sync-0.1, no time")) for network in ("powerlaw", "chrono")),
         ]
-        claims += [
-            _better(data, (network, "async, time"), (network, "async, no time"), self.place, what)
-            for network in ("lstm", "chrono")
+        return [
+            *(_better(data, high, low, self.place, what) for high, low in better),
+            *(_alike(data, f"sync-1, {time}", NETWORKS, 1, self.place) for time in TIMES),
+            # As far apart as the paper's own numbers are, 1.9 and 1.6 points.
+            *(_alike(data, "async, time", ("powerlaw", rival), 2, self.place) for rival in ("lstm", "chrono")),
         ]
-        claims += [
-            _better(data, (network, "sync-0.1, no time"), ("lstm", "sync-0.1, no time"), self.place, what)
-            for network in ("powerlaw", "chrono")
-        ]
-        return [*claims, *(_alike(data, f"sync-1, {time}", self.place) for time in TIMES)]
 
     def tables(self, data: Data) -> list[Table]:
         found = {(entry["network"], entry["condition"]): entry["accuracy"] for entry in data["found"]}
@@ -139,21 +146,29 @@ def _accuracy(data: Data, network: str, condition: str) -> list[float]:
 def _better(data: Data, high: tuple[str, str], low: tuple[str, str], place: str, what: str) -> Claim:
     """That one network in one condition is better than another."""
     if high[1] == low[1]:
-        text = f"{high[1]}: the {NAMES[high[0]]} network is better than the {NAMES[low[0]]} network"
-        names = (NAMES[high[0]], NAMES[low[0]])
+        names = (style.label(high[0]), style.label(low[0]))
+        text = f"{high[1]}: the {names[0]} network is better than the {names[1]} network"
     else:
-        text = f"async: the {NAMES[high[0]]} network is better with the time as an input than without"
-        names = ("with", "without")
-    return greater(text, place, _accuracy(data, *high), _accuracy(data, *low), what=what, names=names, digits=2)
+        names = ("with", "without") if high[1] == "async, time" else ("without", "with")
+        text = f"async: the {style.label(high[0])} network is better {names[0]} the time as an input than {names[1]}"
+    margin = value("frequency", network=high[0], condition=high[1]) - value(
+        "frequency", network=low[0], condition=low[1]
+    )
+    return greater(
+        text, place, _accuracy(data, *high), _accuracy(data, *low), what=what, names=names, digits=2, published=margin
+    )
 
 
-def _alike(data: Data, condition: str, place: str) -> Claim:
-    text = f"{condition}: all networks do equally well"
-    test = "the means of test accuracy differ by at most one point"
-    means = {network: _accuracy(data, network, condition) for network in NETWORKS}
-    if not all(means.values()):
+def _alike(data: Data, condition: str, networks: Sequence[str], points: int, place: str) -> Claim:
+    """That networks do equally well."""
+    names = "all networks" if len(networks) > 2 else " and ".join(style.label(network) for network in networks)
+    text = f"{condition}: {names} do equally well"
+    test = f"the means of test accuracy differ by at most {points} {'points' if points > 1 else 'point'}; no test"
+    found = {network: _accuracy(data, network, condition) for network in networks}
+    if not all(found.values()):
         return untested(text, place, test)
-    values = {network: summary(accuracies).mean for network, accuracies in means.items()}
-    widest = max(abs(values[a] - values[b]) for a, b in combinations(values, 2))
-    evidence = ", ".join(f"{NAMES[network]} {value:.2f}" for network, value in values.items())
-    return Claim(text, place, test, Verdict.HOLDS if widest <= 1 else Verdict.FAILS, evidence)
+    means = {network: summary(accuracies).mean for network, accuracies in found.items()}
+    widest = max(abs(means[a] - means[b]) for a, b in combinations(means, 2))
+    evidence = ", ".join(f"{style.label(network)} {mean:.2f}" for network, mean in means.items())
+    claim = true_of_all(text, place, test, [widest <= points], evidence)
+    return claim._replace(runs=min(map(len, found.values())))

@@ -53,9 +53,9 @@ def draw(maps: Sequence[tuple[str, Data]]) -> Figure:
             panel.text(
                 0.02 * values.shape[1],
                 found["later"],
-                f"{found['later']} reset later",
+                f"above: {found['later']} reset later",
                 color="white",
-                va="bottom",
+                va="top",
                 size=8,
             )
         figure.colorbar(image, ax=panel, label="reference time $k_t$", shrink=0.9)

@@ -33,7 +33,7 @@ class Kind(NamedTuple):
 def missing_data(study: Study, preset: Preset) -> str:
     """Why a study's data cannot be had, or nothing. The smoke preset downloads none."""
     try:
-        for name in study.data:
+        for name in study.datasets(preset):
             dataset = library.dataset_named(name)
             here = any(library.sources(dataset)) or (library.published(dataset) / store.INDEX).is_file()
             if preset == "smoke" and not here:
@@ -51,8 +51,8 @@ class Plan:
         out: the folder of all of them.
         processes: how many runs at the same time; ``None``: as many as there are cores and runs, but one for smoke,
             which is over before another process has started.
-        threads: of each; ``None``: the cores shared out. A run that has begun keeps those it began with, as sums are
-            rounded differently with another number.
+        threads: of each; ``None``: the cores shared out, but one for smoke, whose networks are too small to share. A
+            run that has begun keeps those it began with, as sums are rounded differently with another number.
     """
 
     def __init__(
@@ -66,9 +66,9 @@ class Plan:
         }
         self.quiet = preset == "smoke"
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        fitting = 1 if preset == "smoke" else min(cores // (threads or 1), len(self.unfinished))
+        fitting = 1 if self.quiet else min(cores // (threads or 1), len(self.unfinished))
         self.processes = processes or max(1, fitting)
-        self.threads = threads or max(1, cores // self.processes)
+        self.threads = threads or (1 if self.quiet else max(1, cores // self.processes))
 
     @cached_property
     def configs(self) -> dict[Path, Config]:

@@ -70,8 +70,14 @@ class Study(ABC):
     about: ClassVar[str]
     """The question, in a sentence or two."""
     scales: ClassVar[Mapping[Preset, Scale]]
+    captions: ClassVar[tuple[str, ...]]
+    """What each figure shows, and what its bands are, in their order."""
     data: ClassVar[tuple[str, ...]] = ()
     """The real data sets it needs."""
+
+    def datasets(self, preset: Preset) -> tuple[str, ...]:
+        """Those that a preset needs."""
+        return self.data
 
     @abstractmethod
     def experiments(self, preset: Preset) -> list[Experiment]:

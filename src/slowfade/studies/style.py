@@ -34,7 +34,7 @@ COLOURS = {
 
 LABELS = {
     "powerlaw": "power law",
-    "chrono": "LSTM, chrono",
+    "chrono": "chrono",
     "lstm": "LSTM",
     "gru": "GRU",
     "janet": "JANET",
@@ -46,6 +46,9 @@ LABELS = {
     "exprnn": "expRNN",
     "phased": "phased LSTM",
 }
+
+FEW = 5
+"""A line through fewer points than these shows the points: through one there is nothing else to see."""
 
 STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
@@ -108,15 +111,20 @@ def line(
     text: str | None = None,
     dashed: bool = False,
     marker: str | None = None,
+    shade: Any = None,
 ) -> None:
-    """A curve in its network's colour with its uncertainty as a band; :func:`name_lines` writes its name beside it."""
+    """A curve in its network's colour, or another shade, with its uncertainty as a band.
+
+    :func:`name_lines` writes its name beside it.
+    """
     style = "--" if dashed else "-"
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    axes.plot(
-        x, y, style, marker=marker, markersize=3, color=colour(network), label=label(network) if text is None else text
-    )
+    marker = marker or ("o" if x.size < FEW else None)
+    shade = colour(network) if shade is None else shade
+    text = label(network) if text is None else text
+    axes.plot(x, y, style, marker=marker, markersize=3, color=shade, label=text)
     if spread is not None and np.any(spread):
-        axes.fill_between(x, y - spread, y + spread, color=colour(network), alpha=0.2, linewidth=0)
+        axes.fill_between(x, y - spread, y + spread, color=shade, alpha=0.2, linewidth=0)
 
 
 def name_lines(axes: Axes, *, gap: float = 0.075) -> None:

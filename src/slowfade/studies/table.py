@@ -5,15 +5,35 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from slowfade.analysis.statistics import Summary
 
+
+class Printed(float):
+    """A number with the digits it was printed with."""
+
+    def __new__(cls, text: str) -> Printed:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+    __str__ = __repr__
+
+
 Cell = str | int | float | Summary | None
 
 NONE = "–"
+#: Text that stands where a number would: in digits, or for one that is not there.
+FOR_NUMBERS = re.compile(r"not run|not reached|[\d,.]+( \(.+\))?")
 
 
 @dataclass(frozen=True)
@@ -32,9 +52,11 @@ class Table:
         match cell:
             case None:
                 return NONE
+            case Printed():
+                return cell.text
             case Summary():
-                spread = "" if math.isnan(cell.sd) else f" ± {cell.sd:.{self.digits}f}"
-                return f"{cell.mean:.{self.digits}f}{spread}"
+                spread = "" if math.isnan(cell.sd) else f" ± {self.text(cell.sd)}"
+                return f"{self.text(cell.mean)}{spread}"
             case float():
                 return f"{cell:.{self.digits}f}"
             case _:
@@ -49,7 +71,7 @@ class Table:
         """Which columns hold numbers: they are set flush right."""
         columns = zip(*self.rows, strict=True) if self.rows else ([] for _ in self.columns)
         return [
-            all(not isinstance(cell, str) for cell in column if cell is not None)
+            all(not isinstance(cell, str) or FOR_NUMBERS.fullmatch(cell) for cell in column)
             and any(cell is not None for cell in column)
             for column in map(list, columns)
         ]

@@ -21,7 +21,7 @@ DELAYS: dict[Preset, tuple[str, ...]] = {"smoke": ("3:6",), "laptop": ("20:50",)
 
 SCALES: dict[Preset, Scale] = {
     **copying.SCALES,
-    "laptop": Scale(1, {"max_steps": 8_000}, departure="T from 20 to 50, one seed, 8,000 steps"),
+    "laptop": Scale(1, {"max_steps": 8_000}, departure="T from 20 to 50 instead of 200 to 500, one seed, 8,000 steps"),
 }
 
 
@@ -34,6 +34,11 @@ class VariableCopyingStudy(Study):
         "the power law's units wait for the signal however long that takes."
     )
     scales = SCALES
+    captions = (
+        copying.CURVES,
+        "Reference time of every unit of the power-law network on a short and a long sequence "
+        "of the test; the dotted line is where reproduction starts.",
+    )
 
     def experiments(self, preset: Preset) -> list[Experiment]:
         scale = self.scales[preset]
@@ -63,11 +68,11 @@ class VariableCopyingStudy(Study):
     def claims(self, data: Data) -> list[Claim]:
         return [
             claim
-            for delay in ("200:500", "200:1000")
+            for delay in data["delays"]
             for claim in (
                 copying.learns(data, delay, "powerlaw", self.place),
                 copying.learns(data, delay, "chrono", self.place),
-                copying.fails_to_learn(data, delay, "lstm", self.place),
+                copying.learns(data, delay, "lstm", self.place, claimed=False),
             )
         ]
 
