@@ -6,7 +6,7 @@ import contextlib
 import io
 import re
 from collections.abc import Sequence
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from typing import Any
 
 import tyro
@@ -27,7 +27,10 @@ def one_line(kind: Any, flags: Sequence[str], **options: Any) -> Any:
 
 
 def unboxed(text: str) -> str:
-    """The first paragraph in a box."""
+    """The first paragraph in a box, whose lines are of plain characters where the terminal knows no others."""
     lines = [re.sub(r"[│╭╮╰╯]", "", line).strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()[1:]]
-    first = list(takewhile(lambda line: not re.fullmatch("─*", line), lines))
-    return " ".join(first)
+    return " ".join(takewhile(lambda line: not is_rule(line), dropwhile(is_rule, lines)))
+
+
+def is_rule(line: str) -> bool:
+    return re.fullmatch("[─-]*", line) is not None

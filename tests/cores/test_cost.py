@@ -35,7 +35,11 @@ def test_the_command_prints_a_row_for_each(capsys: pytest.CaptureFixture[str]) -
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(["elman"], "no network 'elman'; the networks are powerlaw"), (["--rounds", "0"], "rounds should be at least 1")],
+    [
+        (["elman"], "no network 'elman'; the networks are powerlaw"),
+        (["--rounds", "0"], "rounds should be at least 1"),
+        (["--round", "1"], "^Unrecognized"),
+    ],
 )
 def test_mistakes_end_in_one_line(arguments: list[str], message: str) -> None:
     with pytest.raises(UserError, match=message):

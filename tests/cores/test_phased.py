@@ -96,6 +96,17 @@ def test_the_rhythm_is_differentiated_right() -> None:
     assert torch.autograd.gradcheck(openness, rhythm)
 
 
+def test_a_rhythm_that_is_trained_to_zero_stays_finite() -> None:
+    core = cores.build("phased", 1, 6)
+    layer = core.layer(0)
+    with torch.no_grad():
+        layer.ratio[:3] = 0
+        layer.period[2:4] = 0
+    core(torch.randn(9, 2, 1))[0].sum().backward()
+    assert all(parameter.grad.isfinite().all() for parameter in core.parameters())
+    assert core(torch.randn(9, 2, 1))[0].isfinite().all()
+
+
 def test_initial_values() -> None:
     layer = cores.build("phased", 20, 500).layer(0)
     assert kstest(layer.period.log().detach().numpy(), "uniform", (1, 2)).pvalue > 1e-3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,15 +16,17 @@ from slowfade import cli
 from slowfade.data import characters, library
 from slowfade.data.dataset import Remote
 
-TEXT = b"the quick brown fox jumps over the lazy dog " * 20
+TEXT = b"the quick brown fox jumps over the lazy dog " * 20 + b"end"
 FACTS = {"symbols": 27, "start_sha256": hashlib.sha256(TEXT).hexdigest()}
 
 
 @pytest.fixture(autouse=True)
 def text8(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    """A world in which text8 has 880 characters; a server that has it."""
+    """A world in which text8 has 883 characters; a server that has it."""
     with serving(Served(TEXT)) as served:
         remote = Remote("text8", hashlib.sha256(TEXT).hexdigest(), (served.url,))
+        monkeypatch.setattr(characters, "TEXT8_SIZE", len(TEXT))
+        monkeypatch.setattr(characters, "TEXT8_CRC32", zlib.crc32(TEXT))
         monkeypatch.setitem(library.DATASETS, "text8", replace(characters.TEXT8, genuine=FACTS, downloads=(remote,)))
         yield served
 
@@ -49,7 +52,7 @@ def test_fetch_list_check(capsys: pytest.CaptureFixture[str], cache: Path, text8
     status, answer, _ = run(capsys, "check")
     assert status == 0
     assert "mnist: not here" in answer
-    assert "text8: 880 of text8's 100,000,000 characters" in answer
+    assert "text8: as published" in answer
 
 
 def test_check_finds_damage(capsys: pytest.CaptureFixture[str], cache: Path) -> None:
@@ -66,9 +69,26 @@ def test_import(capsys: pytest.CaptureFixture[str], tmp_path: Path, text8: Serve
     archive = small.zipped(tmp_path / "text8.zip", {"text8": TEXT})
     status, answer, _ = run(capsys, "import", "text8", str(archive))
     assert status == 0
-    assert "880 of text8's 100,000,000 characters" in answer
+    assert answer.endswith("published-1\n")
     assert len(library.load("text8").test) == 88
     assert text8.asked == []
+
+
+def test_a_part_is_not_imported_but_used_where_the_user_says(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text8: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(characters, "TEXT8_KNOWN", 500)
+    facts = {**FACTS, "start_sha256": hashlib.sha256(TEXT[:500]).hexdigest()}
+    monkeypatch.setitem(library.DATASETS, "text8", replace(library.DATASETS["text8"], genuine=facts))
+    part = small.write(tmp_path / "parts" / "text8", TEXT[:700])
+    status, _, errors = run(capsys, "import", "text8", str(part))
+    assert status == 2
+    assert "is not the published text8 (700 of text8's 883 characters" in errors
+    assert len(library.load("text8").test) == 88
+    assert text8.asked == [None]
+    monkeypatch.setenv("SLOWFADE_DATA", str(tmp_path / "parts"))
+    text = library.load("text8")
+    assert (len(text.test), text.note[:29]) == (70, "700 of text8's 883 characters")
 
 
 @pytest.mark.parametrize(
@@ -77,6 +97,8 @@ def test_import(capsys: pytest.CaptureFixture[str], tmp_path: Path, text8: Serve
         (["fetch"], "name what to fetch: all, or some of mnist, ptb, text8"),
         (["fetch", "cifar"], "there is no data set 'cifar'; the data sets are mnist"),
         (["import", "cifar", "x"], "there is no data set 'cifar'; the data sets are mnist"),
+        (["import"], "Missing from slowfade data import"),
+        (["bogus"], "Unrecognized options: bogus"),
         (["import", "text8", "x"], "there is no x: give the file or folder that holds text8"),
     ],
 )

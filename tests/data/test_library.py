@@ -97,6 +97,13 @@ def test_parsed_once_and_anew_when_the_source_changes(cache: Path, folder: Path)
     np.testing.assert_array_equal(data.load("mnist").train_images, other_mnist()[0])
 
 
+def test_an_unchanged_source_is_not_read_again(cache: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small.write_mnist(folder, small.mnist())
+    data.load("mnist")
+    monkeypatch.setattr(store, "checksum", lambda path: pytest.fail(f"{path} is read again"))
+    np.testing.assert_array_equal(data.load("mnist").train_images, small.mnist()[0])
+
+
 def test_a_folder_that_does_not_exist(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLOWFADE_DATA", "/nowhere")
     with pytest.raises(UserError, match="SLOWFADE_DATA is '/nowhere', which is no folder"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import lzma
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from data import small_files as small
 from slowfade import data
-from slowfade.data import characters, glove, mnist
+from slowfade.data import characters, glove, library, mnist
 from slowfade.errors import UserError
 
 
@@ -170,6 +171,16 @@ def test_glove_that_is_damaged(folder: Path, text: bytes, message: str) -> None:
     small.write(folder / "glove.6B.100d.txt", text)
     with pytest.raises(UserError, match=message):
         data.load("glove")
+
+
+def test_part_of_glove_is_not_imported_but_used_where_the_user_says(folder: Path, tmp_path: Path) -> None:
+    path = small.write(tmp_path / "elsewhere" / "glove.6B.100d.txt", small.vectors(WORDS)[1])
+    parsed = glove.parse([path])
+    part = replace(glove.DATASET, genuine={"start_sha256": parsed.facts["start_sha256"]})
+    with pytest.raises(UserError, match=r"is not the published glove \(5 of GloVe 6B's 400,000 words\)"):
+        library.import_(part, path)
+    small.write(folder / "glove.6B.100d.txt", small.vectors(WORDS)[1])
+    assert len(part.view(library.opened(part, library.from_folder(part) or folder)).words) == len(WORDS)
 
 
 def test_glove_of_full_length_must_have_the_published_checksum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from slowfade.training import train
-from training.processes import numbers, small
+from training.processes import numbers, small, write_text
 
 
 @pytest.fixture(autouse=True)
@@ -16,6 +16,13 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """26 chunks of ten characters, which make 13 streams of two chunks in batches of 14."""
+    monkeypatch.setenv("SLOWFADE_DATA", str(write_text(tmp_path / "text", 256)))
+    monkeypatch.setenv("SLOWFADE_CACHE", str(tmp_path / "cache"))
 
 
 @pytest.fixture(scope="session")

@@ -29,6 +29,15 @@ def small(core: str = "powerlaw", core_options: dict[str, Any] | None = None, **
     return configure("copying", core, task_options=options, core_options=core_options, **{**settings, **training})
 
 
+def write_text(folder: Path, letters: int) -> Path:
+    """Penn Treebank in miniature, so many characters long."""
+    folder.mkdir(exist_ok=True)
+    for split, count in {"train": letters, "valid": 120, "test": 90}.items():
+        text = " ".join(chr(ord("a") + number * number % 7) for number in range(count - 1))
+        (folder / f"ptb.char.{split}.txt").write_text(text + " \n")
+    return folder
+
+
 def numbers(path: Path) -> dict[str, bytes]:
     """What must not depend on kills, byte for byte."""
     return {name: (path / name).read_bytes() for name in ("metrics.jsonl", "result.json", "best.safetensors")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,10 @@ import pytest
 import torch
 
 from slowfade.errors import UserError
-from slowfade.training import Config, configure, open_run, train
+from slowfade.training import Config, configure, folder, open_run, train
 from slowfade.training.run import build_fabric
 from training.distributed import gradients
-from training.processes import numbers, small, start
+from training.processes import ctrl_c, numbers, small, start
 
 
 def shared(processes: int, **options: Any) -> Config:
@@ -92,3 +93,69 @@ def test_other_processes_cannot_go_on(tmp_path: Path) -> None:
     (tmp_path / "run" / "config.json").write_text(json.dumps(stored))
     with pytest.raises(SystemExit):
         train(shared(2, epochs=1), tmp_path / "run", quiet=True)
+
+
+def carried(processes: int, core: str = "powerlaw", **training: Any) -> Config:
+    """Thirteen streams, the state carried on from chunk to chunk."""
+    settings = {"hidden": 4, "batch_size": 14, "epochs": 3, "threads": 1, "log_every": 1, "devices": processes}
+    return configure("characters", core, task_options={"length": 10}, **{**settings, **training})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("core", ["powerlaw", "eurnn"])
+def test_carried_state_whose_rows_do_not_divide_evenly(text: None, core: str, tmp_path: Path) -> None:
+    path, config = tmp_path / "killed", carried(2, core, checkpoint_seconds=0.0)
+    train(config, tmp_path / "whole", quiet=True)
+    process = start(config, path)
+    while not (path / "checkpoint" / "position.json").exists():
+        assert process.is_alive()
+    process.kill()
+    process.join()
+    while folder.is_locked(path):
+        time.sleep(0.01)
+    assert open_run(path).state == "stopped"
+    train(config, path, quiet=True)
+    assert numbers(path) == numbers(tmp_path / "whole")
+    train(carried(1, core), tmp_path / "one", quiet=True)
+    for row, expected in zip(open_run(path).metrics, open_run(tmp_path / "one").metrics, strict=True):
+        assert row == pytest.approx(expected, rel=1e-3)
+
+
+def test_one_process_carries_its_state_over_ctrl_c(text: None, tmp_path: Path) -> None:
+    train(carried(1), tmp_path / "whole", quiet=True)
+    ctrl_c(carried(1), tmp_path / "run", after=3)
+    train(carried(1), tmp_path / "run", quiet=True)
+    assert numbers(tmp_path / "run") == numbers(tmp_path / "whole")
+
+
+def command(path: Path, devices: int, *flags: str) -> subprocess.CompletedProcess[str]:
+    small = f"--hidden 4 --delay 5 --epochs 1 --batch-size 16 --threads 1 --quiet --devices {devices} --out {path}"
+    arguments = [sys.executable, "-m", "slowfade", "train", "copying", *small.split(), *flags]
+    return subprocess.run(arguments, capture_output=True, text=True)
+
+
+def test_a_process_without_rows_to_validate_on_and_none_that_says_anything(tmp_path: Path) -> None:
+    rows = []
+    for devices in (1, 2):
+        path = tmp_path / str(devices)
+        done = command(path, devices, "--train-sequences", "32", "--validation-sequences", "1")
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        rows.append(open_run(path).metrics)
+    for row, expected in zip(*rows, strict=True):
+        assert row == pytest.approx(expected, rel=1e-3)
+
+
+def test_fewer_sequences_than_processes(tmp_path: Path) -> None:
+    done = command(tmp_path / "run", 2, "--train-sequences", "1", "--validation-sequences", "1")
+    assert done.returncode == 2
+    assert done.stderr == "slowfade: 2 processes cannot share batches of 1 sequences: take fewer --devices\n"
+
+
+def test_what_only_one_process_finds_is_said(text: None, tmp_path: Path) -> None:
+    """As where one machine of several lacks the data."""
+    train_it = f"{sys.executable} -m slowfade train characters --hidden 4 --batch-size 14 --out {tmp_path / 'run'}"
+    script = f"if [ $RANK = 1 ]; then export SLOWFADE_DATA=/nowhere; fi; exec {train_it}"
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--no-python"]
+    done = subprocess.run([*launcher, "sh", "-c", script], capture_output=True, text=True)
+    assert done.returncode != 0
+    assert done.stderr.count("slowfade: SLOWFADE_DATA is '/nowhere', which is no folder") == 1

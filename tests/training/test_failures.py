@@ -41,6 +41,8 @@ def test_a_full_disk(tmp_path: Path, largest: int) -> None:
     assert "\n" not in message
     assert {path: path.read_bytes() for path in (tmp_path / "run" / "checkpoint").iterdir()} == before
     assert not list((tmp_path / "run").glob("*.new"))
+    if largest > 1_000:  # there is room in the log
+        assert "nothing more can be written" in folder.last_row(tmp_path / "run" / "log.jsonl")["reason"]
 
     train(config, tmp_path / "run", quiet=True)
     assert numbers(tmp_path / "run") == numbers(tmp_path / "whole")
@@ -75,6 +77,25 @@ def test_metrics_that_were_cut_off(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_bytes(b"")
     with pytest.raises(UserError, match="shorter than the checkpoint says"):
         train(small(), tmp_path, quiet=True)
+
+
+def no_run(path: Path) -> None:
+    with pytest.raises(UserError, match=rf"^{path} cannot be a run's folder \([\w ]+\): choose another --out$"):
+        train(small(epochs=1), path, quiet=True)
+
+
+def test_where_no_run_can_be(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("here")
+    for path in (tmp_path / "file", tmp_path / "file" / "below", Path("/proc/nothing"), Path("/sys/nothing")):
+        no_run(path)
+
+
+@pytest.mark.parametrize("content", ['{"model_type": "bert"}', "[]", "not JSON", '{"task": "a", "core": {}}'])
+def test_somebody_elses_folder(tmp_path: Path, content: str) -> None:
+    (tmp_path / "config.json").write_text(content)
+    with pytest.raises(UserError, match=r"config\.json is damaged or not that of a run: choose another folder$"):
+        train(small(epochs=1), tmp_path, quiet=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["config.json"]
 
 
 def test_what_is_no_run(tmp_path: Path) -> None:

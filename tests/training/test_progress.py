@@ -78,6 +78,17 @@ def test_the_list_of_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "no longer finite" in " ".join(diverged)
 
 
+def test_a_damaged_run_is_listed_as_damaged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a", "b", "c"):
+        train(small(epochs=1), tmp_path / name, quiet=True)
+    (tmp_path / "a" / "config.json").write_text('{"model_type": "bert"}')
+    (tmp_path / "b" / "metrics.jsonl").write_text("half a row\n")
+    assert listing.main([str(tmp_path)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert told.count("damaged (") == 2
+    assert "c copying powerlaw 8 0 finished" in told
+
+
 def test_nothing_to_list(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="there are no runs in"):
         listing.main([str(tmp_path)])

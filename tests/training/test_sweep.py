@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -15,6 +17,7 @@ import pytest
 
 from slowfade.errors import UserError
 from slowfade.training import folder, open_run, train, train_all
+from slowfade.training.pools import Cluster
 from slowfade.training.sweep_command import Sweep, expand, main
 from training.processes import numbers, small
 
@@ -56,6 +59,64 @@ def test_runs_stop_with_the_sweep_and_go_on_with_it(tmp_path: Path) -> None:
     assert run.state == "stopped"
     assert (folder.last_row(path / "log.jsonl") or {})["reason"] == "interrupted"
     assert (path / "checkpoint" / "position.json").exists()
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::FutureWarning", "ignore::DeprecationWarning")
+def test_a_run_that_takes_a_gpu_where_there_is_one_reserves_it(tmp_path: Path, gpu_cluster: None) -> None:
+    import ray
+
+    before = ray.available_resources()
+    cluster = Cluster("ray")
+    cluster.start(tmp_path / "run", small(epochs=10_000))
+    while ray.available_resources() == before:
+        time.sleep(0.05)
+    assert ray.available_resources().get("GPU", 0) == before["GPU"] - 1
+    cluster.close()
+    assert ray.is_initialized(), "it was not this pool that began it"
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::FutureWarning", "ignore::DeprecationWarning")
+def test_a_cluster_elsewhere(tmp_path: Path) -> None:
+    """Through a real server of Ray's, as a cluster's head has one."""
+    pytest.importorskip("ray")
+    flags = "--hidden 8 --delay 5 --train-sequences 160 --validation-sequences 32 --epochs 2 --batch-size 16"
+    port = free_port()
+    ray = [str(Path(sys.executable).with_name("ray")), "start", "--head", "--block", "--num-cpus=1"]
+    options = [f"--port={free_port()}", f"--ray-client-server-port={port}", "--include-dashboard=false"]
+    head = subprocess.Popen([*ray, *options, f"--temp-dir={tmp_path / 'ray'}"], stdout=subprocess.DEVNULL)
+    try:
+        wait_for(port)
+        sweep = [sys.executable, "-m", "slowfade", "sweep", "copying", *flags.split(), "--out", str(tmp_path / "runs")]
+        done = subprocess.run([*sweep, "--on", f"ray://127.0.0.1:{port}"], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert open_run(tmp_path / "runs" / "powerlaw-0").state == "finished"
+    finally:
+        head.terminate()
+        head.wait()
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def wait_for(port: int) -> None:
+    deadline = time.monotonic() + 120
+    while True:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+            return
+        assert time.monotonic() < deadline, "Ray's server does not answer"
+        time.sleep(0.5)
+
+
+@pytest.fixture
+def gpu_cluster() -> Iterator[None]:
+    ray = pytest.importorskip("ray")
+    ray.init(num_cpus=1, num_gpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
+    yield
+    ray.shutdown()
 
 
 @pytest.fixture
@@ -106,6 +167,17 @@ def test_what_a_sweep_trains(tmp_path: Path) -> None:
         (["--vary", "delay"], "--vary delay should be NAME=VALUE"),
         (["--vary", "nothing=1,2"], "Unrecognized options: --nothing=1"),
         (["--cores", "lstm", "rnn"], "there is no network 'rnn'"),
+        (["--seeds", "5:2"], "--seeds 5:2 is an empty range"),
+        (["--seeds", "1,1"], "powerlaw-1 would be trained twice"),
+        (["--cores", "lstm", "lstm"], "lstm-0 would be trained twice"),
+        (["--vary", "delay=3,3"], "powerlaw-delay=3-0 would be trained twice"),
+        (["--seed", "3"], "--seed is set by --seeds in a sweep"),
+        (["--core=lstm"], "--core is set by --cores in a sweep"),
+        (["--vary", "seed=1,2"], "--seed is set by --seeds in a sweep"),
+        (["--vary", "out=a,b"], "--out is set by --out, the folder of all runs, in a sweep"),
+        (["--vary", "learning_rate=1", "--learning-rate", "2"], "--learning-rate is set by --vary learning_rate="),
+        (["--vary", "delay=1", "delay=2"], "--delay is set by --vary delay="),
+        (["--processes", "0"], "--processes should be at least 1, got 0"),
         (["--on", "mars"], "--on mars: runs are trained on local, ray, or ray://ADDRESS:PORT"),
     ],
 )

@@ -9,11 +9,13 @@ Each network is one file, imported when it is first asked for.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from slowfade.cores.core import Core, ParameterGroup, detach
+from slowfade.cores.sizes import count_parameters as _count_parameters
 from slowfade.cores.sizes import hidden_for_parameters as _hidden_for_parameters
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "Option",
     "ParameterGroup",
     "build",
+    "count_parameters",
     "describe",
     "detach",
     "hidden_for_parameters",
@@ -127,9 +130,20 @@ def hidden_for_parameters(
     Args:
         outputs: counts a linear head with that many outputs and a bias in, as the paper does.
     """
+    return _hidden_for_parameters(network(name), input_size, budget, num_layers, outputs, _filled(name, chosen))
+
+
+def count_parameters(
+    name: str, input_size: int, hidden_size: int, *, num_layers: int = 1, outputs: int = 0, **chosen: Any
+) -> int:
+    """How many parameters a network of that size has, with a head as in :func:`hidden_for_parameters`."""
+    return _count_parameters(network(name), input_size, hidden_size, num_layers, outputs, _filled(name, chosen))
+
+
+def _filled(name: str, chosen: dict[str, Any]) -> dict[str, Any]:
+    """All options of a network: as chosen, else as it has them."""
     _check_options(name, chosen)
-    filled = {option.name: option.default for option in options(name)} | chosen
-    return _hidden_for_parameters(network(name), input_size, budget, num_layers, outputs, filled)
+    return {option.name: option.default for option in options(name)} | chosen
 
 
 def _check_options(name: str, chosen: dict[str, Any]) -> None:
@@ -138,3 +152,7 @@ def _check_options(name: str, chosen: dict[str, Any]) -> None:
         if option not in known:
             there = f"its options are {', '.join(known)}" if known else "it has none"
             raise ValueError(f"{name} has no option {option!r}; {there}")
+    for option, value in chosen.items():
+        numbers = value if isinstance(value, (tuple, list)) else (value,)
+        if any(isinstance(number, float) and not math.isfinite(number) for number in numbers):
+            raise ValueError(f"{option} should be finite, got {value}")

@@ -17,6 +17,7 @@ from torch.nn import functional as F
 
 from slowfade import cores
 from slowfade.errors import UserError
+from slowfade.flags import one_line
 from slowfade.timing import Spread, interleaved
 
 #: The copy task's: eight letters, the blank and the signal, in and out.
@@ -56,7 +57,7 @@ class Cost(NamedTuple):
 
 
 def main(arguments: list[str]) -> int:
-    config = tyro.cli(Config, args=arguments, prog="slowfade bench --cores")
+    config = one_line(Config, arguments, prog="slowfade bench --cores")
     if config.threads is not None:
         torch.set_num_threads(config.threads)
     console = Console()

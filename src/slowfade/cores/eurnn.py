@@ -26,7 +26,7 @@ from torch.nn import functional as F
 
 from slowfade.cores.activations import modrelu
 from slowfade.cores.core import Hidden, State
-from slowfade.cores.orthogonal import RotationLayers, rotatable
+from slowfade.cores.orthogonal import CAPACITY, RotationLayers, rotatable
 from slowfade.cores.stepped import Layer, Prepared, SteppedCore
 
 OFFSET = 0.01
@@ -53,7 +53,9 @@ class EURNN(SteppedCore):
         batch_first: bool = False,
         *,
         style: Annotated[Literal["tunable", "fft"], "which units the rotations pair"] = "tunable",
-        capacity: Annotated[int, "tunable: how many layers of rotations, even; hidden_size spans all matrices"] = 2,
+        capacity: Annotated[
+            int, "tunable: how many layers of rotations, even; hidden_size spans all matrices"
+        ] = CAPACITY,
         complex_valued: Annotated[bool, "complex units; otherwise real ones and an orthogonal matrix"] = True,
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, batch_first)

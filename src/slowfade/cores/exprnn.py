@@ -27,6 +27,8 @@ from slowfade.cores.core import Hidden, ParameterGroup, State
 from slowfade.cores.orthogonal import SkewExponential, slow_rotations
 from slowfade.cores.stepped import Layer, Prepared, SteppedCore
 
+REBASE_EVERY, PROJECT_EVERY = 100, 100
+
 
 class ExpRNN(SteppedCore):
     title = "expRNN"
@@ -45,13 +47,15 @@ class ExpRNN(SteppedCore):
             "static"
         ),
         init: Annotated[Literal["henaff", "cayley"], "how the rotation starts"] = "henaff",
-        rebase_every: Annotated[int, "dynamic: steps of the optimiser from one base to the next"] = 100,
-        project_every: Annotated[int, "dynamic: changes of base from one projection to the next"] = 100,
+        rebase_every: Annotated[int, "dynamic: steps of the optimiser from one base to the next"] = REBASE_EVERY,
+        project_every: Annotated[int, "dynamic: changes of base from one projection to the next"] = PROJECT_EVERY,
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, batch_first)
         checks.one_of("mode", mode, ("static", "dynamic"))
         if rebase_every < 1 or project_every < 1:
             raise ValueError(f"rebase_every and project_every should be positive, got {rebase_every}, {project_every}")
+        if mode == "static" and (rebase_every, project_every) != (REBASE_EVERY, PROJECT_EVERY):
+            raise ValueError("rebase_every and project_every need mode 'dynamic'")
         self.stack(ExpRNNLayer, mode=mode, init=init, rebase_every=rebase_every, project_every=project_every)
 
     def parameter_groups(self) -> list[ParameterGroup]:

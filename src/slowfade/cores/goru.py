@@ -23,7 +23,7 @@ from torch.nn import functional as F
 
 from slowfade.cores.activations import modrelu
 from slowfade.cores.core import Hidden, State
-from slowfade.cores.orthogonal import RotationLayers, rotatable
+from slowfade.cores.orthogonal import CAPACITY, RotationLayers, rotatable
 from slowfade.cores.stepped import Layer, Prepared, SteppedCore
 
 OFFSET = 0.001
@@ -43,7 +43,9 @@ class GORU(SteppedCore):
         batch_first: bool = False,
         *,
         style: Annotated[Literal["tunable", "fft"], "which units the rotations pair"] = "fft",
-        capacity: Annotated[int, "tunable: how many layers of rotations, even; hidden_size spans all matrices"] = 2,
+        capacity: Annotated[
+            int, "tunable: how many layers of rotations, even; hidden_size spans all matrices"
+        ] = CAPACITY,
         reset_bias: Annotated[float, "where b_r starts"] = 2.0,
         update_bias: Annotated[float, "where b_g starts"] = 0.0,
         modrelu_bias: Annotated[float, "where b_c starts"] = 0.01,

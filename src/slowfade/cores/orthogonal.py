@@ -11,6 +11,9 @@ from torch import Tensor, nn
 from slowfade import checks
 from slowfade.cores.core import Core, ParameterGroup
 
+#: Layers of rotations in the tunable style, unless told otherwise.
+CAPACITY = 2
+
 
 class UpperTriangle(nn.Module):
     """A matrix with free entries above its diagonal, or above its ``block`` x ``block`` diagonal blocks; zero at first.
@@ -149,6 +152,8 @@ def paired_units(size: int, style: str, capacity: int) -> list[tuple[Tensor, Ten
     checks.one_of("style", style, ("tunable", "fft"))
     if style == "tunable" and (capacity < 2 or capacity % 2):
         raise ValueError(f"capacity should be even and 2 or more, got {capacity}")
+    if style == "fft" and capacity != CAPACITY:
+        raise ValueError(f"capacity needs style 'tunable', got capacity {capacity} and style 'fft'")
     if not rotatable(size, style, capacity):
         wanted = "a power of two" if style == "fft" else f"even and no less than capacity = {capacity}"
         raise ValueError(f"hidden_size should be {wanted} for style {style!r}, got {size}")

@@ -27,6 +27,9 @@ from torch.nn import functional as F
 from slowfade.cores.core import State
 from slowfade.cores.stepped import Layer, Prepared, SteppedCore
 
+#: Periods and open ratios are trained, and may come to zero on the way; they divide as no smaller than this.
+FLOOR = 1e-6
+
 
 class PhasedState(NamedTuple):
     hidden: Tensor
@@ -123,7 +126,7 @@ class PhasedLayer(Layer):
 
     def openness(self, time: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape hidden"]:
         """``κ`` of every unit at these times."""
-        period, ratio = self.period.abs(), self.ratio.abs()
+        period, ratio = (rhythm.abs().clamp_min(FLOOR) for rhythm in (self.period, self.ratio))
         phase = torch.remainder(time.unsqueeze(-1) - self.shift, period) / period
         rise = 2 * phase / ratio
         closed = (self.leak if self.training else 0.0) * phase

@@ -13,14 +13,14 @@ def count_parameters(
     network: type[Core],
     input_size: int,
     hidden_size: int,
-    num_layers: int = 1,
-    outputs: int = 0,
-    options: Mapping[str, Any] | None = None,
+    num_layers: int,
+    outputs: int,
+    options: Mapping[str, Any],
 ) -> int:
     """How many parameters a network has, with a linear head of ``outputs`` outputs, from its formula alone."""
 
     def value(formula: str, inputs: int) -> int:
-        known = {**(options or {}), "I": inputs, "H": hidden_size}
+        known = {**options, "I": inputs, "H": hidden_size}
         return int(eval(formula, {"__builtins__": {}, "len": len, "log2": math.log2, "sqrt": math.sqrt}, known))
 
     width = value(network.output_formula, input_size)

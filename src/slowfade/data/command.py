@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tyro
 from tyro.conf import Positional
 
 from slowfade.data import library, store
 from slowfade.data.dataset import Dataset
 from slowfade.errors import UserError
+from slowfade.flags import one_line
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ class Import:
 def main(arguments: list[str]) -> int:
     logging.basicConfig(format="%(message)s")
     logging.getLogger("slowfade.data").setLevel(logging.INFO)
-    command = tyro.cli(
+    command = one_line(
         List | Fetch | Check | Import,
-        args=arguments or ["--help"],
+        arguments or ["--help"],
         prog="slowfade data",
         description="The real data sets the tasks use.",
     )

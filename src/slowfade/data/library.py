@@ -14,6 +14,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from jaxtyping import Bool, Float32
 
+from slowfade import files
 from slowfade.data import characters, glove, imdb, mnist, physionet, store
 from slowfade.data.characters import Text
 from slowfade.data.dataset import Dataset, find
@@ -106,13 +107,27 @@ def sources(dataset: Dataset[Any]) -> Iterator[tuple[Path, ...]]:
 
 
 def parsed_once(dataset: Dataset[Any], paths: Sequence[Path]) -> Path:
-    """Where something lies parsed, under the checksum of its source; parsed now if it is not there yet."""
-    sums = "".join(f"{path.name} {store.checksum(path)}\n" for path in paths)
-    key = hashlib.sha256(f"version {VERSION}\n{sums}".encode()).hexdigest()[:16]
+    """Where something lies parsed, under the checksum of its source; parsed now if it is not there yet.
+
+    The checksum of a source whose names, sizes and times are as they were is not computed again.
+    """
+    seen = _key("".join(f"{path.absolute()} {store.stamp(path)}\n" for path in paths))
     with store.locked(dataset.name) as folder:
+        remembered = folder / "sources" / seen
+        if remembered.is_file():
+            key = remembered.read_text()
+        else:
+            key = _key("".join(f"{path.name} {store.checksum(path)}\n" for path in paths))
+            with store.explained(folder):
+                remembered.parent.mkdir(exist_ok=True)
+                files.write(remembered, key.encode())
         if not (folder / key / store.INDEX).is_file():
             store.write(folder / key, _parse(dataset, paths))
         return folder / key
+
+
+def _key(text: str) -> str:
+    return hashlib.sha256(f"version {VERSION}\n{text}".encode()).hexdigest()[:16]
 
 
 def published(dataset: Dataset[Any]) -> Path:
@@ -144,7 +159,7 @@ def import_(dataset: Dataset[Any], path: Path) -> Path:
 def _keep(dataset: Dataset[Any], places: Sequence[tuple[Path, ...]]) -> Path:
     for paths in places:
         parsed = _parse(dataset, paths)
-        difference = dataset.differences(parsed)
+        difference = dataset.differences(parsed) or parsed.note
         if not difference:
             store.write(published(dataset), parsed)
             return published(dataset)

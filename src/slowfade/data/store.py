@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import json
 import logging
 import os
@@ -19,12 +20,12 @@ import pooch
 from filelock import FileLock, Timeout
 
 from slowfade.errors import UserError
+from slowfade.files import FULL, write_through
 
 log = logging.getLogger(__name__)
 
 INDEX = "index.json"
 UNFINISHED = ".unfinished-"
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST)
 
 
@@ -87,7 +88,7 @@ def write(folder: Path, parsed: Parsed) -> None:
             index: dict[str, Any] = {"facts": dict(parsed.facts), "note": parsed.note, "arrays": {}}
             for name, array in parsed.arrays.items():
                 index["arrays"][name] = _write_array(unfinished / f"{name}.npy", np.ascontiguousarray(array))
-            _write_bytes(unfinished / INDEX, json.dumps(index, indent=1).encode())
+            write_through(unfinished / INDEX, json.dumps(index, indent=1).encode())
             shutil.rmtree(folder, ignore_errors=True)
             unfinished.rename(folder)
         finally:
@@ -121,6 +122,13 @@ def checksum(path: Path) -> str:
         return _digest(iter(lambda: stream.read(2**20), b""))
 
 
+def stamp(path: Path) -> str:
+    """Names, sizes and times of a file, or of a folder's files: as long as it is the same, so are the contents."""
+    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+    found = ((file, file.stat()) for file in files)
+    return "".join(f"{file.relative_to(path)} {status.st_size} {status.st_mtime_ns}\n" for file, status in found)
+
+
 def digest_of(*arrays: np.ndarray) -> str:
     """SHA-256 of the bytes of arrays, one after the other."""
     return _digest(np.ascontiguousarray(array).data for array in arrays)
@@ -135,16 +143,7 @@ def _digest(blocks: Iterator[Any]) -> str:
 
 def _write_array(path: Path, array: np.ndarray) -> str:
     # Not np.save: on a full disk its error does not say that the disk is full.
-    with path.open("wb") as stream:
-        np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(array))
-        stream.write(array.data)
-        stream.flush()
-        os.fsync(stream.fileno())
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
+    write_through(path, header.getvalue(), array.data)
     return checksum(path)
-
-
-def _write_bytes(path: Path, content: bytes) -> None:
-    with path.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())

@@ -36,6 +36,7 @@ class Characters(Task):
 
     every_step = True
     carries_state = True
+    lower_is_better = ("loss", "bits")
     reads = "characters"
 
     def __post_init__(self) -> None:

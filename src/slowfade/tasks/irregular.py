@@ -11,6 +11,7 @@ from jaxtyping import Float, Float64, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from slowfade.errors import UserError
 from slowfade.tasks.options import at_least
 from slowfade.tasks.patients import Patients
 from slowfade.tasks.pixels import CLASSES, PIXELS, Digits
@@ -20,6 +21,8 @@ from slowfade.tasks.task import Batch, Measure, Numbers, Settings, Split, Task, 
 
 LONGEST_RECORD = 203
 """Steps."""
+GLIMPSES = 196
+"""A quarter of the pixels."""
 
 
 class Glimpses:
@@ -65,7 +68,7 @@ class Irregular(Task):
     """Records of patients (time in hours), or MNIST (time in pixels)."""
     time_input: bool = False
     """Give the time as an input too. Networks that take dt get it in any case."""
-    glimpses: int = 196
+    glimpses: int = GLIMPSES
     """With --source pixels: at how many moments an image is seen."""
 
     every_step = False
@@ -73,6 +76,8 @@ class Irregular(Task):
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(1, glimpses=self.glimpses)
+        if self.glimpses != GLIMPSES and self.source != "pixels":
+            raise UserError(f"--glimpses {self.glimpses} needs --source pixels")
 
     @property
     def settings(self) -> Settings:

@@ -86,9 +86,9 @@ class Settings(NamedTuple):
     dropout: float = 0.0
     """On the core's output."""
     best: str = "loss"
-    """The validation measure that picks the best epoch; the highest, but for ``loss`` the lowest."""
+    """The validation measure that picks the best epoch."""
     solved: float | None = None
-    """Training stops early once the validation measure ``solved_by`` (an accuracy) has come this far."""
+    """Training stops early once the validation measure ``solved_by`` has come this far."""
     solved_by: str | None = None
     """``None`` is the measure ``best``."""
     core_options: Mapping[str, Mapping[str, object]] = MappingProxyType({})
@@ -113,6 +113,8 @@ class Task(ABC):
     """A prediction at every step, or one after the last valid step."""
     carries_state: ClassVar[bool] = False
     """Consecutive batches continue the same sequences: truncated backpropagation with the state carried on."""
+    lower_is_better: ClassVar[tuple[str, ...]] = ("loss",)
+    """Of the measures; of all others higher is."""
     reads: ClassVar[Literal["characters", "words"] | None] = None
     """A text can be an input: its characters or its words, by their names."""
 
@@ -169,6 +171,10 @@ class Task(ABC):
     @abstractmethod
     def measures(self, prediction: Float[Tensor, "batch *time outputs"], batch: Batch) -> dict[str, Measure]:
         """What is reported beside the loss, by name."""
+
+    def merit(self, name: str, value: float) -> float:
+        """A value of a measure as a number that is the higher the better."""
+        return -value if name in self.lower_is_better else value
 
 
 #: Targets of padded steps; cross entropy passes them over.

@@ -18,6 +18,7 @@ import safetensors.torch
 from torch import Tensor, nn
 
 from slowfade.errors import UserError
+from slowfade.files import write_through
 from slowfade.training import folder
 
 WEIGHTS, OPTIMIZER, PROCESSES, POSITION = (
@@ -61,7 +62,7 @@ def save(
     """Replace the checkpoint as a whole."""
     with folder.replaced(path) as new:
         for name, tensors in ((WEIGHTS, weights), (OPTIMIZER, optimizer), (PROCESSES, processes)):
-            folder.write_through(new / name, encode(tensors))
+            write_through(new / name, encode(tensors))
         folder.write_json(new / POSITION, dataclasses.asdict(position))
 
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import re
 from collections.abc import Sequence
 from dataclasses import asdict, field, fields, make_dataclass
 from functools import partial
-from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +12,7 @@ import tyro
 
 from slowfade import cores, tasks
 from slowfade.errors import UserError
+from slowfade.flags import one_line
 from slowfade.tasks.task import Task
 from slowfade.training import folder
 from slowfade.training.config import Config, Training, all_core_options, configure, default_training
@@ -28,7 +25,7 @@ def main(arguments: list[str]) -> int:
     config, out, quiet = parse(arguments)
     from slowfade.training.run import train
 
-    if (out / folder.RESULT).exists() and not quiet:
+    if folder.finished(out) and not quiet:
         print(f"{out} is finished already")
     train(config, out, quiet=quiet)
     return 0
@@ -135,22 +132,3 @@ def value_of(flags: Sequence[str], name: str) -> str | None:
         if flag.startswith(name + "="):
             return flag[len(name) + 1 :]
     return None
-
-
-def one_line(kind: type, flags: Sequence[str], **options: Any) -> Any:
-    """Let tyro parse; what it would say in a box becomes one line."""
-    box = io.StringIO()
-    try:
-        with contextlib.redirect_stderr(box):
-            return tyro.cli(kind, args=list(flags), **options)
-    except SystemExit as error:
-        if not error.code:
-            raise
-        raise UserError(unboxed(box.getvalue())) from None
-
-
-def unboxed(text: str) -> str:
-    """The first paragraph in a box."""
-    lines = [re.sub(r"[│╭╮╰╯]", "", line).strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()[1:]]
-    first = list(takewhile(lambda line: not re.fullmatch("─*", line), lines))
-    return " ".join(first)

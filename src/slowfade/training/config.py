@@ -37,7 +37,7 @@ class Training:
     dropout: float = 0.0
     """On the network's output."""
     best: str = "loss"
-    """The validation measure that picks the best epoch: the highest, but for `loss` the lowest."""
+    """The validation measure that picks the best epoch: the lowest loss or bits, the highest of any other."""
     solved: float | None = None
     """Stop once the validation measure `solved_by` has come this far."""
     solved_by: str | None = None
@@ -66,6 +66,8 @@ class Training:
 
 #: What a run may be continued with another value of, as no number depends on it.
 FREE = ("checkpoint_seconds", "tensorboard")
+#: By what share of a budget the nearest size may miss it: networks of such different sizes are not compared as equals.
+BUDGET_MISSED = 0.1
 
 
 @dataclass(frozen=True)
@@ -110,8 +112,8 @@ class Config:
                 batch_first=True,
                 **self.core_options,
             )
-        except (TypeError, ValueError) as error:
-            raise UserError(f"{self.core}: {error}") from None
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise UserError(f"{self.core}: {str(error).splitlines()[0]}") from None
 
 
 def configure(
@@ -166,14 +168,18 @@ def default_training(task: Task, core: str, **chosen: Any) -> Training:
 
 def hidden_for(task: Task, core: str, budget: int, layers: int | None, options: Mapping[str, Any]) -> int:
     """How many units give a network and its head about so many parameters."""
-    return cores.hidden_for_parameters(
-        core,
-        Encoder(task.encoding).output_size,
-        budget,
-        num_layers=layers or task.settings.for_core(core).num_layers,
-        outputs=task.output_size,
-        **options,
-    )
+    if budget < 1:
+        raise UserError(f"budget should be at least 1, got {budget}")
+    inputs = Encoder(task.encoding).output_size
+    others = {"num_layers": layers or task.settings.for_core(core).num_layers, "outputs": task.output_size, **options}
+    hidden = cores.hidden_for_parameters(core, inputs, budget, **others)
+    count = cores.count_parameters(core, inputs, hidden, **others)
+    if abs(count - budget) > BUDGET_MISSED * budget:
+        raise UserError(
+            f"{core} has no size near {budget:,} parameters; the nearest is {hidden} units with {count:,}: "
+            f"choose --budget {count} or --hidden {hidden}"
+        )
+    return hidden
 
 
 def all_core_options(task: Task, core: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
@@ -203,6 +209,10 @@ def _check(training: Training) -> None:
     for name in ("hidden", "epochs", "batch_size", "layers", "log_every", "devices"):
         if getattr(training, name) < 1:
             raise UserError(f"{name} should be at least 1, got {getattr(training, name)}")
+    if not -(2**63) <= training.seed < 2**64:
+        raise UserError(f"seed should have at most 64 bits, got {training.seed}")
+    if not training.checkpoint_seconds >= 0:
+        raise UserError(f"checkpoint_seconds should be at least 0, got {training.checkpoint_seconds}")
     for name in ("max_steps", "evaluate_every", "clip_norm", "threads", "learning_rate"):
         value = getattr(training, name)
         if value is not None and not value > 0:

@@ -10,7 +10,6 @@ result.json         last
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import json
 import os
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from slowfade.errors import UserError
+from slowfade.files import sync_folder, write
 
 CONFIG, METRICS, LOG, RESULT, BEST, LOCK = (
     "config.json",
@@ -33,37 +33,6 @@ CONFIG, METRICS, LOG, RESULT, BEST, LOCK = (
 )
 CHECKPOINT = "checkpoint"
 
-#: What an operating system says when no more can be written.
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
-
-def write(path: Path, data: bytes) -> None:
-    """Put a whole file in place of the old one, or leave the old one."""
-    new = path.with_name(path.name + ".new")
-    try:
-        write_through(new, data)
-        os.replace(new, path)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)
-
-
-def write_through(path: Path, data: bytes) -> None:
-    with open(path, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def sync_folder(path: Path) -> None:
-    """Make renames in a folder last through a power failure."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
 
 def write_json(path: Path, values: Any) -> None:
     write(path, (json.dumps(values, indent=2) + "\n").encode())
@@ -72,9 +41,7 @@ def write_json(path: Path, values: Any) -> None:
 def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise UserError(f"{path.parent} holds no {path.name}: it is not the folder of such a run") from None
-    except ValueError:
+    except (FileNotFoundError, ValueError):
         raise UserError(f"{path} is damaged: remove {path.parent} and run again") from None
 
 
@@ -82,7 +49,7 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     """The rows of a file that may be in the middle of its last line, as a run that goes on writes it."""
     if not path.exists():
         return []
-    return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
+    return [_row(path, line) for line in path.read_bytes().split(b"\n")[:-1]]
 
 
 def last_row(path: Path, tail: int = 4096) -> dict[str, Any] | None:
@@ -92,7 +59,14 @@ def last_row(path: Path, tail: int = 4096) -> dict[str, Any] | None:
     with open(path, "rb") as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - tail))
         lines = file.read().split(b"\n")[:-1]
-    return json.loads(lines[-1]) if lines else None
+    return _row(path, lines[-1]) if lines else None
+
+
+def _row(path: Path, line: bytes) -> dict[str, Any]:
+    try:
+        return json.loads(line)
+    except ValueError:
+        raise UserError(f"{path} is damaged: remove {path.parent} and run again") from None
 
 
 class Rows:
@@ -149,7 +123,8 @@ def replaced(path: Path) -> Iterator[Path]:
 def settle(path: Path) -> None:
     """Finish or undo what :func:`replaced` was interrupted in."""
     new, old = _beside(path)
-    whole(path).rename(path) if whole(path).exists() else None
+    if not path.exists() and whole(path).exists():
+        whole(path).rename(path)
     for leftover in (new, old):
         shutil.rmtree(leftover, ignore_errors=True)
 
@@ -164,6 +139,21 @@ def _beside(path: Path) -> tuple[Path, Path]:
     return path.with_name(path.name + ".new"), path.with_name(path.name + ".old")
 
 
+def finished(folder: Path) -> bool:
+    """Whether a run has ended here."""
+    with usable(folder):
+        return (folder / RESULT).exists()
+
+
+@contextmanager
+def usable(folder: Path) -> Iterator[None]:
+    """A place where no run can be, in one line."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{folder} cannot be a run's folder ({error.strerror}): choose another --out") from None
+
+
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Only one process works on a run; the operating system gives the lock back however that process ends."""
@@ -171,7 +161,7 @@ def locked(folder: Path) -> Iterator[None]:
     with open(folder / LOCK, "a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             file.seek(0)
             owner = file.read().strip() or "another process"
             raise UserError(f"{folder} is being trained by {owner}: wait for it, or choose another --out") from None
@@ -186,8 +176,8 @@ def is_locked(folder: Path) -> bool:
     try:
         with open(folder / LOCK) as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except OSError:
+    except BlockingIOError:
         return True
+    except OSError:
+        return False
     return False

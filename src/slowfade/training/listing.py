@@ -10,11 +10,12 @@ from typing import Annotated
 
 import tyro
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from slowfade.errors import UserError
+from slowfade.flags import one_line
 from slowfade.training import folder
-from slowfade.training.command import one_line
 from slowfade.training.run import Run, open_run
 
 
@@ -30,25 +31,25 @@ def main(arguments: list[str]) -> int:
     root = one_line(Listing, arguments, prog="slowfade runs").folder
     if not root.is_dir():
         raise UserError(f"there is no folder {root}")
-    runs = find(root)
-    if not runs:
+    paths = find(root)
+    if not paths:
         raise UserError(f"there are no runs in {root}")
     # A terminal says how wide it is; a file or a pipe takes whole lines.
-    Console(width=None if sys.stdout.isatty() else 200).print(table(root, runs))
+    Console(width=None if sys.stdout.isatty() else 200).print(table(root, paths))
     return 0
 
 
-def find(root: Path) -> list[Run]:
-    """All runs below a folder, by name."""
+def find(root: Path) -> list[Path]:
+    """The folders of all runs below a folder, by name."""
     found = []
     for parent, folders, files in os.walk(root):
         if folder.CONFIG in files and folder.LOCK in files:
-            found.append(open_run(parent))
+            found.append(Path(parent))
             folders.clear()
-    return sorted(found, key=lambda run: run.path)
+    return sorted(found)
 
 
-def table(root: Path, runs: list[Run]) -> Table:
+def table(root: Path, paths: list[Path]) -> Table:
     result = Table(box=None, header_style="bold")
     result.add_column("run", no_wrap=True)
     result.add_column("task")
@@ -58,20 +59,27 @@ def table(root: Path, runs: list[Run]) -> Table:
     result.add_column("state")
     result.add_column("step", justify="right", no_wrap=True)
     result.add_column("measured last", no_wrap=True)
-    for run in runs:
-        config, training = run.config, run.config.training
-        last = folder.last_row(run.path / folder.LOG)
-        result.add_row(
-            str(run.path.relative_to(root)),
-            config.task,
-            config.core,
-            str(training.hidden),
-            str(training.seed),
-            state(run),
-            f"{last['step']}/{last['steps']}" if last else "",
-            outcome(run),
-        )
+    for path in paths:
+        try:
+            cells = row(open_run(path))
+        except UserError as error:
+            cells = ["", "", "", "", f"[red]damaged[/] ({escape(str(error))})"]
+        result.add_row(escape(str(path.relative_to(root))), *cells)
     return result
+
+
+def row(run: Run) -> list[str]:
+    config, training = run.config, run.config.training
+    last = folder.last_row(run.path / folder.LOG)
+    return [
+        config.task,
+        config.core,
+        str(training.hidden),
+        str(training.seed),
+        state(run),
+        f"{last['step']}/{last['steps']}" if last else "",
+        outcome(run),
+    ]
 
 
 def state(run: Run) -> str:

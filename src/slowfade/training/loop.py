@@ -43,16 +43,21 @@ class Loop:
         self.training, self.task = config.training, config.build_task()
         torch.manual_seed(self.training.seed)
         self.model = config.build_model(self.task)
-        self.check_measures()
+        self.measured = self.known_measures()
+        self.position = Position()
+        self.batches: tuple[int, list[Tensor]] = (-1, [])
+        if len(self.schedule[0]) < fabric.world_size:
+            raise UserError(
+                f"{fabric.world_size} processes cannot share batches of {len(self.schedule[0])} sequences: "
+                "take fewer --devices"
+            )
         self.optimizer = optimizers.build(self.model, self.training)
         compiled: Any = torch.compile(self.model) if self.training.compile else self.model
         self.forward, self.stepper = fabric.setup(compiled, self.optimizer)
         torch.manual_seed(hash_of(self.training.seed, fabric.global_rank))
 
-        self.position = Position()
         self.state: State | None = None
         self.sums = torch.zeros(0, 2, dtype=torch.float64)
-        self.batches: tuple[int, list[Tensor]] = (-1, [])
         self.saved = self.began = time.monotonic()
         self.interruption = Interruption()
 
@@ -125,12 +130,13 @@ class Loop:
             self.diverged("the validation loss")
         position, training = self.position, self.training
         position.evaluated = position.step
-        if position.best is None or better(training.best, row, position.best):
+        if position.best is None or self.rank(row) > self.rank(position.best):
             position.best = row
             if self.first:
                 folder.write(self.path / folder.BEST, checkpoint.encode(self.model.state_dict()))
         if training.solved is not None:
-            position.solved = row[training.solved_by or training.best] >= training.solved
+            name = training.solved_by or training.best
+            position.solved = self.task.merit(name, row[name]) >= self.task.merit(name, training.solved)
 
     def test(self) -> dict[str, Any]:
         """Measure the best weights on the test sequences."""
@@ -149,36 +155,39 @@ class Loop:
             "test": tested,
         }
 
+    def rank(self, row: Mapping[str, Any]) -> tuple[float, float]:
+        """The better a row is by `best`, the higher; by the loss where that says nothing."""
+        best = self.training.best
+        return self.task.merit(best, row[best]), -row["loss"]
+
     @torch.no_grad()
-    def check_measures(self) -> None:
-        """What a run is judged by is something that its task measures."""
+    def known_measures(self) -> list[str]:
+        """What the task measures; what the run is judged by is among it."""
         batch = self.task.batch("validation", torch.arange(1))
         measures = ["loss", *self.task.measures(self.model(batch)[0], batch)]
         for flag, name in (("--best", self.training.best), ("--solved-by", self.training.solved_by)):
             if name not in (None, *measures):
                 raise UserError(f"{flag} {name}: {self.config.task} measures {', '.join(measures)}")
+        return measures
 
     @torch.no_grad()
     def measure(self, split: Split) -> dict[str, float]:
         """The means of the loss and the measures over all of a split."""
         self.forward.eval()
-        sums: dict[str, Tensor] = {}
+        sums = torch.zeros(len(self.measured), 2, dtype=torch.float64, device=self.fabric.device)
         state = None
         for numbers in self.task.schedule(split, self.training.batch_size, seed=self.training.seed, epoch=0):
             if self.interruption.asked and self.fabric.world_size == 1:
                 self.forward.train()
                 raise Stopped
             batch = self.fetch(split, numbers)
-            if len(batch.inputs) == 0:
+            if len(batch.inputs) == 0:  # as many processes as rows, and more, leave some without
                 continue
             prediction, state = self.forward(batch, state if self.task.carries_state else None)
-            for name, measure in {
-                "loss": self.task.loss(prediction, batch),
-                **self.task.measures(prediction, batch),
-            }.items():
-                sums[name] = sums.get(name, 0) + as_sum(measure)
+            measures = self.task.loss(prediction, batch), *self.task.measures(prediction, batch).values()
+            sums += torch.stack([as_sum(measure) for measure in measures])
         self.forward.train()
-        return self.means(list(sums), torch.stack(list(sums.values())))
+        return self.means(self.measured, sums)
 
     def add(self, measures: Mapping[str, Measure]) -> None:
         """Count a training batch in."""
@@ -272,11 +281,13 @@ class Loop:
         self.model.load_state_dict(weights)
         optimizers.restore(self.optimizer, optimizer)
         mine = {name: value[self.fabric.global_rank] for name, value in own.items()}
-        torch.set_rng_state(mine["generator"])
+        # Copies: PyTorch 2.13 misreads a generator's state that is a part of a larger tensor.
+        torch.set_rng_state(mine["generator"].clone())
         if "cuda_generator" in mine:
-            torch.cuda.set_rng_state(mine["cuda_generator"], self.fabric.device)
+            torch.cuda.set_rng_state(mine["cuda_generator"].clone(), self.fabric.device)
         self.sums = mine["sums"].to(self.fabric.device)
-        parts = [mine[name].to(self.fabric.device) for name in sorted(mine) if name.startswith("state.")]
+        rows = len(self.share(self.schedule[0]))
+        parts = [mine[name][:, :rows].to(self.fabric.device) for name in sorted(mine) if name.startswith("state.")]
         self.state = tuple(parts) if parts else None
 
     def own(self) -> dict[str, Tensor]:
@@ -284,7 +295,12 @@ class Loop:
         own = {"generator": torch.get_rng_state(), "sums": self.sums}
         if self.fabric.device.type == "cuda":
             own["cuda_generator"] = torch.cuda.get_rng_state(self.fabric.device)
-        return own | {f"state.{number:02}": part for number, part in enumerate(self.state or ())}
+        return own | {f"state.{number:02}": self.padded(part) for number, part in enumerate(self.state or ())}
+
+    def padded(self, part: Tensor) -> Tensor:
+        """A part of the carried state with as many rows as any process has, as only equal shapes can be gathered."""
+        missing = -(-len(self.schedule[0]) // self.fabric.world_size) - part.shape[1]
+        return torch.cat([part, part.new_zeros(part.shape[0], missing, *part.shape[2:])], dim=1) if missing else part
 
     def diverged(self, what: str) -> None:
         raise Diverged(
@@ -300,9 +316,12 @@ class Loop:
         return self.fabric.is_global_zero
 
     def fetch(self, split: Split, numbers: Int[Tensor, " batch"]) -> Batch:
-        """This process's rows of a batch, on its device."""
-        mine = numbers.tensor_split(self.fabric.world_size)[self.fabric.global_rank]
-        return self.fabric.to_device(self.task.batch(split, mine))
+        """This process's share of a batch, on its device."""
+        return self.fabric.to_device(self.task.batch(split, self.share(numbers)))
+
+    def share(self, numbers: Int[Tensor, " batch"]) -> Int[Tensor, " rows"]:
+        """This process's rows of a batch."""
+        return numbers.tensor_split(self.fabric.world_size)[self.fabric.global_rank]
 
     def summed(self, value: Tensor) -> Tensor:
         """The sum over all processes."""
@@ -312,7 +331,12 @@ class Loop:
 
     def gathered(self, value: Tensor) -> Tensor:
         """The values of all processes, stacked."""
-        return value.unsqueeze(0) if self.fabric.world_size == 1 else cast(Tensor, self.fabric.all_gather(value))
+        if self.fabric.world_size == 1:
+            return value.unsqueeze(0)
+        value = value.to(self.fabric.device)
+        parts = [torch.empty_like(value) for _ in range(self.fabric.world_size)]
+        torch.distributed.all_gather(parts, value)
+        return torch.stack(parts)
 
     def any(self, here: bool) -> bool:
         """Whether it is so in any process: all of them have to do the same."""
@@ -321,9 +345,3 @@ class Loop:
 
 def as_sum(measure: Measure) -> Tensor:
     return torch.stack([measure.total.detach().double(), measure.count.double()])
-
-
-def better(name: str, row: Mapping[str, Any], than: Mapping[str, Any]) -> bool:
-    """Whether a row is better by a measure; by the loss where that says nothing."""
-    sign = -1 if name == "loss" else 1
-    return (sign * row[name], -row["loss"]) > (sign * than[name], -than["loss"])

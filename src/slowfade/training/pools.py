@@ -94,7 +94,8 @@ class Cluster:
         import ray
 
         self.ray = ray
-        if not ray.is_initialized():
+        self.connected = not ray.is_initialized()  # by this pool, and not by its caller
+        if self.connected:
             options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
             try:
                 if address == "ray":
@@ -105,9 +106,12 @@ class Cluster:
                 raise UserError(f"--on {address}: there is no Ray cluster ({str(error).splitlines()[0]})") from None
         self.train = ray.remote(max_retries=self.retries)(train_remotely)
         self.running: dict[Any, Path] = {}
+        self.has_gpus = ray.cluster_resources().get("GPU", 0) > 0
 
     def start(self, path: Path, config: Config) -> None:
-        gpus = config.training.devices if config.training.accelerator == "cuda" else 0
+        accelerator = config.training.accelerator
+        on_gpu = accelerator == "cuda" or (accelerator == "auto" and self.has_gpus)
+        gpus = config.training.devices if on_gpu else 0
         cpus = config.training.devices * (config.training.threads or 1)
         task = self.train.options(num_cpus=cpus, num_gpus=gpus, name=path.name)
         self.running[task.remote(json.dumps(config.to_json()), str(path.resolve()))] = path
@@ -126,7 +130,8 @@ class Cluster:
     def close(self) -> None:
         for reference in self.running:
             self.ray.cancel(reference, force=True)
-        self.ray.shutdown()
+        if self.connected:
+            self.ray.shutdown()
 
 
 def train_remotely(config: str, path: str) -> str | None:
@@ -142,6 +147,8 @@ def train_remotely(config: str, path: str) -> str | None:
 
 def pool(on: str, processes: int | None) -> Pool:
     """``local``, ``ray`` or ``ray://address``."""
+    if processes is not None and processes < 1:
+        raise UserError(f"--processes should be at least 1, got {processes}")
     if on == "local":
         return Processes(processes)
     if on != "ray" and not on.startswith("ray://"):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
+import json
 import logging
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -17,9 +20,11 @@ import torch
 from lightning.fabric import Fabric
 from lightning.fabric.strategies import DDPStrategy
 from torch.multiprocessing.spawn import ProcessExitedException
+from torch.nn.parallel import DistributedDataParallel
 
 import slowfade
 from slowfade.errors import UserError
+from slowfade.files import FULL
 from slowfade.tasks.task import Task
 from slowfade.training import checkpoint, folder
 from slowfade.training.config import Config, differences
@@ -28,6 +33,13 @@ from slowfade.training.model import Model
 from slowfade.training.progress import Watcher, watchers
 
 Result = dict[str, Any]
+
+#: Seconds within which the first process ends the others.
+PATIENCE = 5.0
+
+# Fabric says what it does through both. Here, so that every process that is spawned comes by it.
+for logger in ("lightning.fabric", "lightning.pytorch"):
+    logging.getLogger(logger).setLevel(logging.WARNING)
 
 
 @dataclass(frozen=True)
@@ -74,7 +86,12 @@ class Run:
 def open_run(path: str | Path) -> Run:
     """A run, finished or not."""
     path = Path(path)
-    return Run(path, Config.from_json(folder.read_json(path / folder.CONFIG)))
+    try:
+        return Run(path, Config.from_json(json.loads((path / folder.CONFIG).read_bytes())))
+    except (FileNotFoundError, NotADirectoryError):
+        raise UserError(f"{path} holds no {folder.CONFIG}: it is not the folder of a run") from None
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise UserError(f"{path / folder.CONFIG} is damaged or not that of a run: choose another folder") from None
 
 
 def train(config: Config, out: str | Path, *, quiet: bool = False) -> Result:
@@ -89,7 +106,7 @@ def train(config: Config, out: str | Path, *, quiet: bool = False) -> Result:
         What stands in ``result.json``.
     """
     path = Path(out)
-    if (path / folder.RESULT).exists():
+    if folder.finished(path):
         check_same(config, path)
         return folder.read_json(path / folder.RESULT)
     launched = "TORCHELASTIC_RUN_ID" in os.environ
@@ -106,13 +123,16 @@ def train(config: Config, out: str | Path, *, quiet: bool = False) -> Result:
 def work(fabric: Fabric, config: Config, path: Path, quiet: bool) -> None:
     """What each process of a run does."""
     try:
-        with no_more_space(path), subnormals_flushed():
+        with subnormals_flushed():
             run(fabric, config, path, quiet)
     except UserError as error:
         if fabric.world_size == 1:
             raise
-        if fabric.is_global_zero:
-            print(f"slowfade: {error}", file=sys.stderr)
+        if not fabric.is_global_zero:
+            # What all processes find, the first says, and the others are ended with it. What only this one finds, such
+            # as data that its machine lacks, leaves it alive to say so.
+            time.sleep(PATIENCE)
+        print(f"slowfade: {error}", file=sys.stderr, flush=True)
         sys.exit(2)
     except KeyboardInterrupt:
         if fabric.world_size == 1:
@@ -130,18 +150,23 @@ def run(fabric: Fabric, config: Config, path: Path, quiet: bool) -> None:
         refusal = None
         if fabric.is_global_zero:
             try:
-                stack.enter_context(folder.locked(path))
-                prepare(config, path)
+                with folder.usable(path):
+                    if (path / folder.CONFIG).exists():  # before a lock is left in what may be somebody else's
+                        check_same(config, path)
+                    stack.enter_context(folder.locked(path))
+                    prepare(config, path)
             except UserError as error:
                 refusal = str(error)
         if refusal := fabric.broadcast(refusal):
             raise UserError(refusal)
-        watcher: Watcher = watchers(config, path, quiet) if fabric.is_global_zero else Watcher()
+        with folder.usable(path):
+            watcher: Watcher = watchers(config, path, quiet) if fabric.is_global_zero else Watcher()
         reason = "error"
         try:
-            result = loop.run(watcher)
-            if fabric.is_global_zero:
-                folder.write_json(path / folder.RESULT, {**summary(config), **result})
+            with no_more_space(path):
+                result = loop.run(watcher)
+                if fabric.is_global_zero:
+                    folder.write_json(path / folder.RESULT, {**summary(config), **result})
             fabric.barrier()  # every process returns the result
             reason = "finished"
         except KeyboardInterrupt:
@@ -190,9 +215,11 @@ def build_fabric(config: Config, processes: int, launched: bool) -> Fabric:
     local = int(os.environ["LOCAL_WORLD_SIZE"]) if launched else processes
     if accelerator == "cuda" and local > torch.cuda.device_count():
         raise UserError(f"{local} devices were asked for, and this machine has {torch.cuda.device_count()} GPUs")
-    logging.getLogger("lightning.fabric").setLevel(logging.WARNING)
     # Buffers never differ between the processes, so that there is nothing to broadcast before each step.
-    strategy = DDPStrategy(start_method="popen" if launched else "spawn", broadcast_buffers=False)
+    known = inspect.signature(DistributedDataParallel).parameters
+    broadcast = "forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers"
+    options: dict[str, Any] = {broadcast: False}
+    strategy = DDPStrategy(start_method="popen" if launched else "spawn", **options)
     return Fabric(
         accelerator=accelerator,
         devices=local,
@@ -219,7 +246,7 @@ def no_more_space(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in folder.FULL:
+        if error.errno not in FULL:
             raise
         raise UserError(
             f"nothing more can be written to {path} ({error.strerror}); the last checkpoint is kept: "

@@ -34,7 +34,7 @@ def train_all(
     """
     waiting, failures = [], {}
     for path, config in configs.items():
-        if (path / folder.RESULT).exists():
+        if folder.finished(path):
             check_same(config, path)
         else:
             waiting.append(path)

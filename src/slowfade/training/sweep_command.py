@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -12,8 +12,12 @@ from typing import Annotated
 import tyro
 
 from slowfade.errors import UserError
-from slowfade.training.command import one_line, parse
+from slowfade.flags import one_line
+from slowfade.training.command import parse
 from slowfade.training.config import Config
+
+#: Flags of `slowfade train` that a sweep sets itself, and by what.
+OWN = {"core": "--cores", "seed": "--seeds", "out": "--out, the folder of all runs,"}
 
 
 @dataclass
@@ -55,13 +59,36 @@ def expand(task: str, sweep: Sweep, others: Sequence[str]) -> dict[Path, Config]
     """What to train, by folder: just what `slowfade train` would make of the same flags."""
     out = sweep.out or Path("runs") / task
     varied = [alternatives(text) for text in sweep.vary]
-    configs = {}
+    check_names([name for (name, _), *_ in varied], [flag[2:] for flag in others if flag.startswith("--")])
+    configs: dict[Path, Config] = {}
     for core, values, seed in itertools.product(sweep.cores, itertools.product(*varied), seeds(sweep.seeds)):
         assignments = [f"{name}={value}" for name, value in values]
         path = out / "-".join([core, *assignments, str(seed)]).replace("/", "_")
         flags = [f"--core={core}", f"--seed={seed}", *others, *(f"--{assignment}" for assignment in assignments)]
+        if path in configs:
+            raise UserError(f"{path.name} would be trained twice: name every network, seed and value once")
         configs[path] = parse([task, *flags])[0]
     return configs
+
+
+def check_names(varied: Sequence[str], given: Sequence[str]) -> None:
+    """A flag is set in one place: by the sweep itself, by --vary, or for all runs."""
+    taken = dict(OWN)
+    for name in varied:
+        refuse(name, taken)
+        taken[plain(name)] = f"--vary {name}=..."
+    for flag in given:
+        refuse(flag.partition("=")[0], taken)
+
+
+def refuse(name: str, taken: Mapping[str, str]) -> None:
+    if instead := taken.get(plain(name)):
+        raise UserError(f"--{name} is set by {instead} in a sweep: give only that")
+
+
+def plain(name: str) -> str:
+    """A flag's name with its words joined in one way."""
+    return name.replace("_", "-")
 
 
 def alternatives(text: str) -> list[tuple[str, str]]:
@@ -74,6 +101,9 @@ def alternatives(text: str) -> list[tuple[str, str]]:
 def seeds(text: str) -> list[int]:
     first, colon, last = text.partition(":")
     try:
-        return list(range(int(first), int(last))) if colon else [int(part) for part in text.split(",")]
+        found = list(range(int(first), int(last))) if colon else [int(part) for part in text.split(",")]
     except ValueError:
         raise UserError(f"--seeds {text} should be numbers such as 0,1,2 or a range such as 0:5") from None
+    if not found:
+        raise UserError(f"--seeds {text} is an empty range: 0:5 is 0 to 4")
+    return found
