@@ -41,6 +41,7 @@ def main(steps: int = 300) -> float:
         loss = nn.functional.cross_entropy(logits, labels)
         optimizer.zero_grad()
         loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         if step % 50 == 0:
             accuracy = (logits.argmax(-1) == labels).float().mean().item()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
-import os
 import pickle
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -213,10 +211,9 @@ def test_checkpointing_over_chunks(engine: str) -> None:
     assert_close(everything(Chunked(), x), expected)
 
 
-def train_in_a_group(rank: int, port: int, folder: str, engine: str) -> None:
+def train_in_a_group(rank: int, folder: str, engine: str) -> None:
     """One of two processes: half the batch, gradients averaged by DDP."""
-    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    torch.distributed.init_process_group("gloo", rank=rank, world_size=2)
+    torch.distributed.init_process_group("gloo", f"file://{folder}/meeting", rank=rank, world_size=2)
     torch.manual_seed(0)
     layer, x = example(engine)
     model = DistributedDataParallel(layer)
@@ -231,11 +228,10 @@ def train_in_a_group(rank: int, port: int, folder: str, engine: str) -> None:
 
 def test_distributed_data_parallel(engine: str, tmp_path: Path) -> None:
     """Two processes with half the batch each take the steps that one takes with the whole."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     context = torch.multiprocessing.get_context("spawn")
-    workers = [context.Process(target=train_in_a_group, args=(rank, port, str(tmp_path), engine)) for rank in (0, 1)]
+    workers = [
+        context.Process(target=train_in_a_group, args=(rank, str(tmp_path), engine), daemon=True) for rank in (0, 1)
+    ]
     for worker in workers:
         worker.start()
     for worker in workers:
