@@ -20,7 +20,7 @@ COMMON = [
     "-fvisibility=hidden",
     "-fno-math-errno",
     "-fno-trapping-math",
-    # The inner loops are short: where one begins in the middle of a cache line, a whole pass is a sixth slower.
+    # The inner loops are short: their speed should not hang on where the linker happens to put them.
     "-falign-functions=64",
     "-falign-loops=64",
     "-g0",
