@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -40,9 +41,10 @@ def main(arguments: list[str]) -> int:
 
 def report(missing: str | None) -> str:
     """The whole report; ``missing`` is why the C++ engine cannot run."""
+    name = processor() or "unknown processor"
     lines = [
         f"slowfade {slowfade.__version__}",
-        f"Python   {platform.python_version()} on {platform.system()} {platform.machine()}, {processor()}",
+        f"Python   {platform.python_version()} on {platform.system()} {platform.machine()}, {name}",
         f"PyTorch  {torch.__version__}, {torch.get_num_threads()} threads of {os.cpu_count()} cores",
         "",
         "engines",
@@ -72,12 +74,15 @@ def gpu_line() -> str:
 
 
 def processor() -> str:
-    """The processor's name, where the system tells it."""
+    """The processor's name, where the system tells it, else nothing."""
     if sys.platform == "linux":
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
                 return line.split(":", 1)[1].strip()
-    return platform.processor() or "unknown processor"
+    if sys.platform == "darwin":
+        command = ["sysctl", "-n", "machdep.cpu.brand_string"]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    return platform.processor()
 
 
 def installed(package: str) -> str | None:
